@@ -1,0 +1,20 @@
+package v1alpha1
+
+// Names that the operator writes on custom resources, or reads from them.
+const (
+	// Finalizer keeps a custom resource until its object outside is gone or let go.
+	Finalizer = Group + "/external-object"
+	// RecordAnnotation holds what the operator must not forget about the object outside. Nobody else writes it.
+	RecordAnnotation = Group + "/record"
+	// SuspendAnnotation set to "true" stops everything but deletion.
+	SuspendAnnotation = Group + "/suspend"
+	// ReconcileAnnotation asks for a pass now; each new value is one request.
+	ReconcileAnnotation = Group + "/reconcile"
+	// ResolveAnnotation is a person's answer when the outcome of a create is unknown: "absent@<attempt>" or
+	// "adopt=<id>@<attempt>".
+	ResolveAnnotation = Group + "/resolve"
+	// AllowReadLabel on a Secret, with the value "true", lets the operator read it.
+	AllowReadLabel = Group + "/allow-read"
+	// MappingFinalizer keeps a mapping while custom resources still carry Finalizer.
+	MappingFinalizer = Group + "/mapping-in-use"
+)
