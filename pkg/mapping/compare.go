@@ -1,0 +1,51 @@
+package mapping
+
+import (
+	"context"
+
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// Difference is a field whose observed value is not as specified. It holds no value, since that may be sensitive.
+type Difference struct {
+	// Path is the place in the body, as the mapping writes it.
+	Path string
+}
+
+// Comparison is what differs between the custom resource and the observed object.
+type Comparison struct {
+	// Differences can be put right by an update.
+	Differences []Difference
+	// Immutable are differences in fields that are sent on create only.
+	Immutable []Difference
+}
+
+// Compare finds what differs. Only fields that the mapping owns count: never what the server added, never writeOnly
+// fields. A field that is sent on create only counts when the observed object shows its value.
+func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
+	var result Comparison
+	for i := range s.program.fields {
+		f := &s.program.fields[i]
+		if !f.compared() {
+			continue
+		}
+		if _, ok := observed.(map[string]any); !ok {
+			return Comparison{}, &NoObjectError{rest.Read, "spec.operations.read.select", "an object", kindOf(observed)}
+		}
+		want, present, err := s.fieldValue(ctx, f)
+		if err != nil {
+			return Comparison{}, err
+		}
+		got, _ := f.observedAt.get(observed)
+		switch {
+		case !present:
+		case f.onUpdate:
+			if !f.equal(want, got) {
+				result.Differences = append(result.Differences, Difference{f.written})
+			}
+		case got != nil && !f.equal(want, got):
+			result.Immutable = append(result.Immutable, Difference{f.written})
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,121 @@
+package mapping
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/celrules"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// requestVariables are what every request may use. Secrets may go into queries, headers and bodies, never into paths:
+// those hold identifiers only.
+func requestVariables(more ...celrules.Variable) []celrules.Variable {
+	return append([]celrules.Variable{celrules.Self, celrules.Identifiers, celrules.Endpoint, celrules.Secrets}, more...)
+}
+
+// responseVariables are what may be used to take something from a response.
+func responseVariables() []celrules.Variable {
+	return []celrules.Variable{celrules.Response, celrules.Self, celrules.Identifiers}
+}
+
+func (c *compiler) compileOperations() {
+	o := c.spec.Operations
+	if o.Read == nil && o.List == nil {
+		c.fail("spec.operations", "at least one of read and list is needed, or the object outside can never be observed")
+	}
+	if o.Read != nil {
+		c.compileRead(o.Read)
+	}
+	if o.List != nil {
+		c.compileList(o.List)
+	}
+	if o.Create != nil {
+		c.compileCreate(o.Create)
+	}
+	if o.Update != nil {
+		c.compileUpdate(o.Update)
+	}
+	if o.Delete != nil {
+		c.compileDelete(o.Delete)
+	}
+}
+
+func (c *compiler) compileRead(o *v1alpha1.ReadOperation) {
+	plan := c.template(rest.Read, &o.RequestTemplate)
+	c.method(plan, o.Method, http.MethodGet, http.MethodGet, http.MethodPost)
+	c.bodyFrom(plan, o.BodyExpression, requestVariables()...)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+}
+
+func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
+	plan := c.template(rest.Create, &o.RequestTemplate)
+	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch)
+	plan.body = c.bodyMode(plan, o.Body, v1alpha1.BodyDesired, v1alpha1.BodyDesired, v1alpha1.BodyNone)
+	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired)...)
+	c.exclusiveBody(plan, o.Body)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+}
+
+func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
+	plan := c.template(rest.Update, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.method(plan, o.Method, http.MethodPut, http.MethodPut, http.MethodPatch, http.MethodPost)
+	usual := v1alpha1.BodyDesired
+	if plan.method == http.MethodPatch {
+		usual = v1alpha1.BodyChanged
+	}
+	plan.body = c.bodyMode(plan, o.Body, usual, v1alpha1.BodyDesired, v1alpha1.BodyChanged, v1alpha1.BodyOverlay,
+		v1alpha1.BodyJSONPatch, v1alpha1.BodyNone)
+	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired, celrules.Changed, celrules.Observed, celrules.ObservedHeaders)...)
+	c.exclusiveBody(plan, o.Body)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+}
+
+func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
+	plan := c.template(rest.Delete, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.method(plan, o.Method, http.MethodDelete, http.MethodDelete, http.MethodPost, http.MethodPut, http.MethodPatch)
+	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
+}
+
+// template compiles what every operation has. more are variables that only some operations know.
+func (c *compiler) template(operation rest.Operation, t *v1alpha1.RequestTemplate, more ...celrules.Variable) *operationPlan {
+	plan := &operationPlan{
+		operation: operation, field: "spec.operations." + strings.ToLower(string(operation)),
+		accept: t.Accept, body: v1alpha1.BodyNone, contentType: t.ContentType, encoding: orDefault(t.Encoding, v1alpha1.EncodingJSON),
+	}
+	plan.path = c.path(t.Path, plan.field+".path")
+	plan.query = c.query(t.Query, plan.field+".query", requestVariables(more...))
+	plan.headers = c.headers(t.Headers, plan.field+".headers", requestVariables(more...))
+	if t.Accept != "" && !isHeaderValue(t.Accept) {
+		c.fail(plan.field+".accept", "the value cannot stand in a header")
+	}
+	c.program.operations[operation] = plan
+	return plan
+}
+
+// path compiles a path. A wrong one is replaced by / so that the rest can still be checked.
+func (c *compiler) path(source, field string) *pathTemplate {
+	t, err := parsePathTemplate(source)
+	if err != nil {
+		c.failAt(field, err)
+		return &pathTemplate{source: source, segments: [][]pathPiece{nil}}
+	}
+	for _, name := range t.parameters() {
+		if _, declared := c.program.isAssigned(name); !declared {
+			c.fail(field, "the parameter {%s} has no identifier of that name; declare it in spec.identifiers", name)
+		}
+	}
+	return t
+}
+
+func (c *compiler) method(plan *operationPlan, given, usual string, allowed ...string) {
+	plan.method = given
+	if given == "" {
+		plan.method = usual
+	}
+	if !slices.Contains(allowed, plan.method) {
+		c.fail(plan.field+".method", "the method is one of %s", strings.Join(allowed, ", "))
+	}
+}

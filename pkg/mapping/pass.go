@@ -1,0 +1,171 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/restmapping/operator/pkg/celrules"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// EndpointFacts are what expressions may know about the server.
+type EndpointFacts struct {
+	Name           string
+	Labels, Values map[string]string
+}
+
+// Inputs are what one pass is about. They are not changed.
+type Inputs struct {
+	// Self is the custom resource.
+	Self     map[string]any
+	Endpoint EndpointFacts
+	// Secrets has the value of each declared secret that was found.
+	Secrets map[string]string
+}
+
+// Pass says, for one custom resource, what to send and what answers mean. It carries the cost budget of all its
+// expressions, the headers of the object that it selected last, and what it saw of a list so far, and is not for concurrent use.
+type Pass struct {
+	program     *Program
+	budget      *celrules.Budget
+	self        map[string]any
+	endpoint    map[string]any
+	secrets     map[string]any
+	identifiers map[string]string
+	listing     listing
+	// headers are those of the response from which an object was selected last.
+	headers map[string]string
+}
+
+// NewPass begins a pass.
+func (p *Program) NewPass(in Inputs) *Pass {
+	return &Pass{
+		program: p, budget: celrules.NewBudget(0), self: in.Self,
+		endpoint: map[string]any{
+			"name": in.Endpoint.Name, "labels": textObject(in.Endpoint.Labels), "values": textObject(in.Endpoint.Values),
+		},
+		secrets: textObject(in.Secrets),
+	}
+}
+
+func textObject(m map[string]string) map[string]any {
+	object := make(map[string]any, len(m))
+	for key, value := range m {
+		object[key] = value
+	}
+	return object
+}
+
+// SetIdentifiers gives the pass all identifiers that are known now, those with a value and those that were assigned.
+// Every request after it uses them.
+func (s *Pass) SetIdentifiers(identifiers map[string]string) {
+	s.identifiers = maps.Clone(identifiers)
+}
+
+// Identifiers gives the identifiers that come from the custom resource. One that cannot stand in a path is an
+// *IdentifierError.
+func (s *Pass) Identifiers(ctx context.Context) (map[string]string, error) {
+	found := map[string]string{}
+	var problems []error
+	for _, plan := range s.program.identifiers {
+		if plan.value == nil {
+			continue
+		}
+		text, err := s.identifier(ctx, plan.name, plan.value, nil)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		found[plan.name] = text
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return found, nil
+}
+
+// identifier evaluates one identifier. It is always text, whatever the server calls it.
+func (s *Pass) identifier(ctx context.Context, name string, x *expression, more map[celrules.Variable]any) (string, error) {
+	value, present, err := s.evaluate(ctx, x, more)
+	if err != nil {
+		return "", err
+	}
+	if !present {
+		return "", &IdentifierError{name, x.field, "has no value: the expression gives null or an absent optional"}
+	}
+	text, ok := formatScalar(value)
+	if !ok {
+		return "", &IdentifierError{name, x.field, "is " + kindOf(value) + "; an identifier is text, a number or a boolean"}
+	}
+	if problem := identifierProblem(text); problem != "" {
+		return "", &IdentifierError{name, x.field, problem}
+	}
+	return text, nil
+}
+
+// evaluate runs one expression with the variables of the pass and some more. present is false for null and for an
+// absent optional.
+func (s *Pass) evaluate(ctx context.Context, x *expression, more map[celrules.Variable]any) (value any, present bool, err error) {
+	variables := map[celrules.Variable]any{
+		celrules.Self: s.self, celrules.Endpoint: s.endpoint, celrules.Secrets: s.secrets,
+		celrules.Identifiers: textObject(s.identifiers),
+	}
+	maps.Copy(variables, more)
+	return evaluate(ctx, s.budget, x, variables)
+}
+
+func evaluate(ctx context.Context, budget *celrules.Budget, x *expression, variables map[celrules.Variable]any) (value any, present bool, err error) {
+	value, present, err = x.program.Evaluate(ctx, budget, variables)
+	if err != nil {
+		return nil, false, expressionError(x.field, err)
+	}
+	return value, present, nil
+}
+
+// expressionError puts an evaluation's error into the terms of the mapping.
+func expressionError(field string, err error) error {
+	evaluation := (*celrules.EvaluationError)(nil)
+	if !errors.As(err, &evaluation) {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	return &ExpressionError{
+		Field: field, Line: evaluation.Line, Column: evaluation.Column,
+		Problem: evaluation.Message, Missing: evaluation.Missing, Err: evaluation,
+	}
+}
+
+// holds evaluates a condition.
+func (s *Pass) holds(ctx context.Context, x *expression, more map[celrules.Variable]any) (bool, error) {
+	value, present, err := s.evaluate(ctx, x, more)
+	if err != nil {
+		return false, err
+	}
+	truth, ok := value.(bool)
+	if !present || !ok {
+		return false, &ExpressionError{Field: x.field, Problem: "gives " + kindOf(value) + " where true or false is needed; add .orValue(false) to an optional"}
+	}
+	return truth, nil
+}
+
+// observedVariables are the observed object and the headers that came with it. Without an object there are no headers.
+func (s *Pass) observedVariables(observed any) map[celrules.Variable]any {
+	headers := map[string]any{}
+	if observed != nil {
+		headers = textObject(s.headers)
+	}
+	return map[celrules.Variable]any{celrules.Observed: observed, celrules.ObservedHeaders: headers}
+}
+
+// responseVariable is a response as expressions see it.
+func responseVariable(resp *rest.Response) map[celrules.Variable]any {
+	return map[celrules.Variable]any{celrules.Response: map[string]any{
+		"status": int64(resp.Status), "headers": textObject(resp.Headers), "body": resp.Body,
+	}}
+}
+
+// itemAsResponse lets an item of a list stand where a create response is expected.
+func itemAsResponse(item any) *rest.Response {
+	return &rest.Response{Status: 200, Body: item, IsJSON: true}
+}
