@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// Defaults of a Config whose field is zero.
+const (
+	DefaultTimeout           = 30 * time.Second
+	DefaultRequestsPerSecond = 50
+	DefaultBurst             = 100
+	DefaultInFlight          = 16
+	DefaultResponseBytes     = 4 << 20
+	DefaultUserAgent         = "restmapping-operator"
+)
+
+// Config describes one endpoint. It is plain data; NewClient checks it.
+type Config struct {
+	// BaseURL is scheme, host, port and path prefix of every request.
+	BaseURL string
+	// Headers and Query go with every request; the same names in a request win.
+	Headers []rest.Parameter
+	Query   []rest.Parameter
+	// Credential wins over every header and query parameter of the same name.
+	Credential Credential
+	TLS        TLSConfig
+	// Proxy is nil for that of the environment.
+	Proxy *Proxy
+	// Timeout bounds one request, from its release by the limits to the last byte of the answer.
+	Timeout           time.Duration
+	RequestsPerSecond float64
+	Burst             int
+	// InFlight is how many requests may be under way at once.
+	InFlight int
+	// ResponseBytes is the longest body taken, after decompression.
+	ResponseBytes int64
+	UserAgent     string
+}
+
+// TLSConfig are the options of the connection.
+type TLSConfig struct {
+	// CABundle is one or more PEM certificates to trust instead of the system's.
+	CABundle []byte
+	// ServerName is the name to expect in the certificate, when it is not the host of the base URL.
+	ServerName         string
+	InsecureSkipVerify bool
+	// ClientCertificate is shown to a server that asks for one; nil for none.
+	ClientCertificate *ClientCertificate
+}
+
+// ConfigError says which field of a Config is wrong. It never holds a secret.
+type ConfigError struct {
+	Field   string
+	Message string
+}
+
+// Error implements error.
+func (e *ConfigError) Error() string { return e.Field + ": " + e.Message }
+
+// withDefaults fills what is zero.
+func (c Config) withDefaults() Config {
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.RequestsPerSecond == 0 {
+		c.RequestsPerSecond = DefaultRequestsPerSecond
+	}
+	if c.Burst == 0 {
+		c.Burst = DefaultBurst
+	}
+	if c.InFlight == 0 {
+		c.InFlight = DefaultInFlight
+	}
+	if c.ResponseBytes == 0 {
+		c.ResponseBytes = DefaultResponseBytes
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = DefaultUserAgent
+	}
+	return c
+}
+
+// validate checks a Config that has its defaults.
+func (c Config) validate() error {
+	positive := []struct {
+		field string
+		value float64
+	}{
+		{"timeout", float64(c.Timeout)},
+		{"requestsPerSecond", c.RequestsPerSecond},
+		{"burst", float64(c.Burst)},
+		{"inFlight", float64(c.InFlight)},
+		{"responseBytes", float64(c.ResponseBytes)},
+	}
+	for _, p := range positive {
+		if p.value <= 0 {
+			return &ConfigError{Field: p.field, Message: "must be more than zero"}
+		}
+	}
+	if !validHeaderValue(c.UserAgent) {
+		return &ConfigError{Field: "userAgent", Message: "holds a line break or a control character"}
+	}
+	for i, h := range c.Headers {
+		if problem := headerProblem(h); problem != "" {
+			return &ConfigError{Field: fmt.Sprintf("headers[%d]", i), Message: problem}
+		}
+	}
+	for i, q := range c.Query {
+		if q.Name == "" {
+			return &ConfigError{Field: fmt.Sprintf("query[%d]", i), Message: "the name must not be empty"}
+		}
+	}
+	return c.Credential.validate()
+}

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// errTimeout is the cause of a context that Config.Timeout ended, to tell it from a deadline of the caller.
+var errTimeout = errors.New("the endpoint's timeout passed")
+
+// Do sends one request once and waits for the whole answer. It waits for the limits first; the endpoint's timeout
+// counts from then on, and an earlier deadline of ctx wins.
+func (c *Client) Do(ctx context.Context, req rest.Request) rest.Exchange {
+	start := c.now()
+	exchange, waited := c.exchange(ctx, req, start)
+	exchange.Duration = c.now().Sub(start)
+	c.observer(observation(req, exchange, waited))
+	return exchange
+}
+
+func (c *Client) exchange(ctx context.Context, req rest.Request, start time.Time) (rest.Exchange, time.Duration) {
+	a := &attempt{client: c, req: req}
+	out, err := c.build(req)
+	if err != nil {
+		return a.refused(err), 0
+	}
+	err = c.limits.acquire(ctx)
+	waited := c.now().Sub(start)
+	if err != nil {
+		return a.neverReleased(ctx, err), waited
+	}
+	defer c.limits.release()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	defer cancel()
+	if c.keeper != nil {
+		return a.loggedIn(ctx, out), waited
+	}
+	return a.run(ctx, out), waited
+}
+
+func observation(req rest.Request, exchange rest.Exchange, waited time.Duration) Observation {
+	o := Observation{
+		Operation: req.Operation, Method: req.Method, Route: req.Route,
+		Duration: exchange.Duration, Waited: waited,
+	}
+	if exchange.Response != nil {
+		o.Status = exchange.Response.Status
+	}
+	if exchange.Failure != nil {
+		o.Failure = exchange.Failure.Kind
+	}
+	return o
+}
+
+// attempt is one call of Do.
+type attempt struct {
+	client *Client
+	req    rest.Request
+	// left is set before the first byte can leave: when a connection, with TLS done, is given to the request.
+	left atomic.Bool
+	// fresh tells that the connection was made for this request.
+	fresh atomic.Bool
+}
+
+func (a *attempt) run(ctx context.Context, out *http.Request) rest.Exchange {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.left.Store(true)
+			a.fresh.Store(!info.Reused)
+		},
+	})
+	out = out.WithContext(ctx)
+	for hops := 0; ; hops++ {
+		if ctx.Err() != nil {
+			return a.broken(ctx, ctx.Err(), nil)
+		}
+		answer, err := a.client.sender.RoundTrip(out)
+		if err != nil {
+			return a.broken(ctx, err, nil)
+		}
+		if !redirects(answer) {
+			return a.receive(ctx, answer)
+		}
+		next, problem := a.redirect(out, answer, hops)
+		discard(answer)
+		if problem != "" {
+			return a.redirected(answer, problem)
+		}
+		if a.client.limits.bucket.Wait(ctx) != nil {
+			return a.broken(ctx, context.DeadlineExceeded, nil)
+		}
+		out = next
+	}
+}

@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	idleTimeout         = 90 * time.Second
+	keepAlive           = 30 * time.Second
+	longestConnect      = 10 * time.Second
+	responseHeaderBytes = 64 << 10
+)
+
+// newTransport makes the one pool of connections of a client.
+func newTransport(cfg Config) (*http.Transport, error) {
+	tlsConfig, err := newTLSConfig(cfg.TLS)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := proxyOf(cfg.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	// A dial goes on after its request gave up, for the next request to use, so it needs a bound of its own.
+	connect := min(cfg.Timeout, longestConnect)
+	dialer := &net.Dialer{Timeout: connect, KeepAlive: keepAlive}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  proxy,
+		OnProxyConnectResponse: noteProxy,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        tlsConfig,
+		TLSHandshakeTimeout:    connect,
+		MaxIdleConns:           cfg.InFlight,
+		MaxIdleConnsPerHost:    cfg.InFlight,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: responseHeaderBytes,
+		Protocols:              protocols,
+	}, nil
+}
+
+// newTokenTransport is for a token endpoint: the same options, but its own name in the certificate and few connections.
+func newTokenTransport(cfg Config) (*http.Transport, error) {
+	if cfg.Credential.OAuth2 == nil {
+		return nil, nil //nolint:nilnil // none is needed
+	}
+	token, err := url.Parse(cfg.Credential.OAuth2.TokenURL)
+	if err != nil {
+		return nil, &ConfigError{Field: "credential.oauth2.tokenURL", Message: "is not a URL"}
+	}
+	if base, err := url.Parse(cfg.BaseURL); err == nil && !strings.EqualFold(base.Hostname(), token.Hostname()) {
+		cfg.TLS.ServerName = ""
+	}
+	cfg.InFlight = 1
+	return newTransport(cfg)
+}
+
+func newTLSConfig(cfg TLSConfig) (*tls.Config, error) {
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ServerName:         cfg.ServerName,
+		InsecureSkipVerify: cfg.InsecureSkipVerify, //nolint:gosec // the endpoint's author asked for it by name
+	}
+	if len(cfg.CABundle) > 0 {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(cfg.CABundle) {
+			return nil, &ConfigError{Field: "tls.caBundle", Message: "holds no PEM certificate (-----BEGIN CERTIFICATE-----)"}
+		}
+		config.RootCAs = pool
+	}
+	if cfg.ClientCertificate != nil {
+		pair, err := cfg.ClientCertificate.pair()
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
