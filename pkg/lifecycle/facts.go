@@ -1,0 +1,242 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// RecordState is what the record annotation says, after it was checked.
+type RecordState string
+
+// The states of a record.
+const (
+	// RecordMissing: there is no annotation. Together with the finalizer it means that it was stripped.
+	RecordMissing RecordState = "Missing"
+	// RecordForeign: it was written for another custom resource: a copied or restored manifest.
+	RecordForeign RecordState = "Foreign"
+	// RecordNone: nothing of ours is outside.
+	RecordNone RecordState = "None"
+	// RecordCreating: a create may have been sent; its identity is not known.
+	RecordCreating RecordState = "Creating"
+	// RecordCreated: the identity is known.
+	RecordCreated RecordState = "Created"
+)
+
+// Look is what this pass has observed.
+type Look string
+
+// The results of looking.
+const (
+	// LookNotYet: not looked, or something was written since.
+	LookNotYet Look = "NotYet"
+	// LookImpossible: the identity is not known, and nothing can be searched by.
+	LookImpossible Look = "Impossible"
+	// LookFailed: it could not be observed.
+	LookFailed Look = "Failed"
+	// LookAbsent: it is not there.
+	LookAbsent Look = "Absent"
+	// LookFound: exactly one is there.
+	LookFound Look = "Found"
+	// LookSeveral: more than one matches.
+	LookSeveral Look = "Several"
+)
+
+// ProbeState is what the endpoint's probe says.
+type ProbeState string
+
+// The states of a probe.
+const (
+	ProbeNotYet   ProbeState = "NotYet"
+	ProbeOK       ProbeState = "OK"
+	ProbeFailed   ProbeState = "Failed"
+	ProbeNotThere ProbeState = "NotDeclared"
+)
+
+// Answer is what a person said about a create whose outcome is unknown.
+type Answer string
+
+// The answers.
+const (
+	AnswerNone   Answer = ""
+	AnswerAbsent Answer = "Absent"
+	AnswerAdopt  Answer = "Adopt"
+)
+
+// Sent is the mutating request of this pass.
+type Sent struct {
+	Operation rest.Operation
+	Outcome   Outcome
+	// Identified tells, after a create, that every identifier is known from the response.
+	Identified bool
+	// Kept tells that the identity was persisted since.
+	Kept bool
+	// Forgotten tells that the record was set to none since.
+	Forgotten bool
+}
+
+// Facts is all that a decision is made from.
+type Facts struct {
+	// Deleting, Finalizer and Suspended are the custom resource's own.
+	Deleting, Finalizer, Suspended bool
+	// Policy is in force for this custom resource.
+	Policy v1alpha1.Policy
+	// Safety is the class of create safety.
+	Safety v1alpha1.CreateSafety
+	// CanCreate, CanUpdate and CanDelete say which operations the mapping has.
+	CanCreate, CanUpdate, CanDelete bool
+	// LookBeforeDelete tells that the delete request needs the object as it is.
+	LookBeforeDelete bool
+	// AllChosen tells that every identifier is chosen by the client, so that the identity is known before the create.
+	AllChosen bool
+
+	// Record is what was persisted.
+	Record RecordState
+	// Confirmed tells that the object was known to exist once.
+	Confirmed bool
+	// NeverSeen tells that the object was made, and that no look has found it since.
+	NeverSeen bool
+	// Unmarked tells that the object which was found by its recorded identity does not carry the marker.
+	Unmarked bool
+	// EndpointChanged and IdentityChanged tell that the record speaks of another server, or another identity.
+	EndpointChanged, IdentityChanged bool
+	// Answer is a person's, for the recorded attempt.
+	Answer Answer
+
+	// Look is what was observed in this pass, Equal whether the owned fields are as specified, Immutable whether
+	// a field differs that cannot be changed.
+	Look      Look
+	Equal     bool
+	Immutable bool
+	// Intended tells that this pass wrote the intent to create.
+	Intended bool
+	// Unresolved tells that, when this pass wrote its intent, an earlier request might still have made the object, or
+	// might still make it. It is what MayBeOutside gave before the intent was written.
+	Unresolved bool
+	// Sent is the mutating request of this pass, nil for none.
+	Sent *Sent
+	// Probe is what the endpoint's probe says.
+	Probe ProbeState
+
+	// Settled: no create that this record speaks of can still take effect.
+	Settled bool
+	// JustWritten: these very values were written, and accepted, within the consistency window.
+	JustWritten bool
+	// Quiet: the consistency window of the last write is over, or the object was seen since.
+	Quiet bool
+	// Fenced: no mutating request of an earlier process, and none whose answer was lost, can still take effect.
+	Fenced bool
+	// AbsentBefore: an earlier look, far enough back, found it absent too.
+	AbsentBefore bool
+}
+
+// knownToExist tells that the object was there once. A record can only say Created before that where the identity is
+// written down before the create is sent; an identity that a server has given is proof by itself.
+func (f Facts) knownToExist() bool {
+	return f.Confirmed || f.Record == RecordCreated && !f.recordedFirst()
+}
+
+// recordedFirst tells that the identity is written down before the create is sent, and that a create may be sent again
+// at once when its answer was lost: it makes no second object, and the object is known by its name.
+func (f Facts) recordedFirst() bool {
+	return f.AllChosen && (f.Safety == v1alpha1.SafetyUpsert || f.Safety == v1alpha1.SafetyUniqueKey)
+}
+
+// MayBeOutside tells, of a look that found nothing, that there may be an object of ours all the same: the answer to an
+// earlier create was lost and it may be late, or reads may not show it yet.
+func (f Facts) MayBeOutside() bool {
+	switch f.Record {
+	case RecordMissing:
+		return f.Finalizer
+	case RecordCreating:
+		return true
+	case RecordCreated:
+		return f.recordedFirst() || !f.knownToExist() || !f.Fenced
+	default:
+		return false
+	}
+}
+
+// Action is one step of a pass.
+type Action string
+
+// The actions. Finish, Wait, Retry and Stall end the pass; the others go on.
+const (
+	// Observe looks at the object: by its identity when that is known, otherwise by the list.
+	Observe Action = "Observe"
+	// CheckProbe asks the endpoint's probe.
+	CheckProbe Action = "CheckProbe"
+	// WriteIntent persists finalizer and record, with an optimistic lock, before a create.
+	WriteIntent Action = "WriteIntent"
+	// SendCreate sends the create, once.
+	SendCreate Action = "SendCreate"
+	// KeepIdentity persists the identity that the create answered with, or that was found.
+	KeepIdentity Action = "KeepIdentity"
+	// ForgetIntent persists that nothing of ours is outside.
+	ForgetIntent Action = "ForgetIntent"
+	// SendUpdate sends the update, once.
+	SendUpdate Action = "SendUpdate"
+	// SendDelete sends the delete, once.
+	SendDelete Action = "SendDelete"
+	// Release removes the finalizer.
+	Release Action = "Release"
+	// Finish ends the pass until the next interval.
+	Finish Action = "Finish"
+	// Wait ends the pass until a known time.
+	Wait Action = "Wait"
+	// Retry ends the pass with backoff.
+	Retry Action = "Retry"
+	// Stall ends the pass: a person must act. It is looked at again at the interval.
+	Stall Action = "Stall"
+)
+
+// Delay names how long to wait; the engine turns it into time.
+type Delay string
+
+// The delays.
+const (
+	// DelayNone: at once.
+	DelayNone Delay = ""
+	// DelayShort: between two looks that must agree.
+	DelayShort Delay = "Short"
+	// DelayConsistency: the rest of the consistency window.
+	DelayConsistency Delay = "Consistency"
+	// DelaySettle: until no create can still take effect.
+	DelaySettle Delay = "Settle"
+	// DelayFence: until no earlier request can still take effect.
+	DelayFence Delay = "Fence"
+	// DelayServer: as the server wishes, or a polite time.
+	DelayServer Delay = "Server"
+)
+
+// Step is what to do next.
+type Step struct {
+	Action Action
+	// Reason is the condition reason that a pass ending here shows.
+	Reason string
+	// Message says why, where the reason does not say it all. The engine adds names and the server's words.
+	Message string
+	// Delay is for Wait.
+	Delay Delay
+}
+
+// Terminal reports whether the pass ends with this step.
+func (s Step) Terminal() bool {
+	switch s.Action {
+	case Finish, Wait, Retry, Stall:
+		return true
+	default:
+		return false
+	}
+}
+
+// Timing is what the waiting times are made of.
+type Timing struct {
+	// Request is the timeout of one request, Slack how long the server may go on after it, Window how long reads
+	// may lag behind writes.
+	Request, Slack, Window time.Duration
+}
+
+// Settle is how long after a send nothing can happen any more.
+func (t Timing) Settle() time.Duration { return t.Request + t.Slack + t.Window }

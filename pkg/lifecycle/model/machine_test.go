@@ -1,0 +1,285 @@
+package model
+
+import (
+	"github.com/restmapping/operator/api/v1alpha1"
+)
+
+// class is what a REST API offers against a repeated create.
+type class struct {
+	name   string
+	safety v1alpha1.CreateSafety
+	chosen bool // the client chooses the name
+	lists  bool // the object can be searched for
+}
+
+func classes() []class {
+	return []class{
+		{name: "Upsert", safety: v1alpha1.SafetyUpsert, chosen: true},
+		{name: "UniqueKey", safety: v1alpha1.SafetyUniqueKey, chosen: true},
+		{name: "UniqueKeyAssigned", safety: v1alpha1.SafetyUniqueKey, lists: true},
+		{name: "Marker", safety: v1alpha1.SafetyMarker, lists: true},
+		{name: "None", safety: v1alpha1.SafetyNone},
+	}
+}
+
+// unique tells that the server refuses, or merges, a second object with the same key.
+func (c class) unique() bool {
+	return c.safety == v1alpha1.SafetyUpsert || c.safety == v1alpha1.SafetyUniqueKey
+}
+
+// machine gives the successors of a world.
+type machine struct {
+	class class
+	rules rules
+	emit  func(label string, fault bool, w world)
+}
+
+// successors emits every world that can come next. A fault is what a goal must be reachable without.
+func (m *machine) successors(w world) {
+	if w.over() {
+		return
+	}
+	m.users(w)
+	m.network(w)
+	m.server(w)
+	for i := range w.procs {
+		m.process(w, i)
+	}
+}
+
+// users are the people around: they delete, edit, remove things outside, and answer.
+func (m *machine) users(w world) {
+	if w.cr.gone {
+		return
+	}
+	if !w.cr.deleting {
+		next := w.cr
+		next.deleting = true
+		next.gone = !next.finalizer
+		n := w
+		n.change(next, nil)
+		m.emit("user deletes the custom resource", true, n)
+	}
+	if !w.cr.deleting && w.left.edits > 0 {
+		n := w
+		n.left.edits--
+		next := w.cr
+		next.gen++
+		n.change(next, nil)
+		m.emit("user edits the custom resource", true, n)
+	}
+	m.person(w)
+}
+
+// person answers truthfully, long after the create was sent.
+func (m *machine) person(w world) {
+	open := w.underway(func(r request) bool { return r.op == opCreate })
+	if m.class.safety != v1alpha1.SafetyNone || w.cr.phase != creating || w.cr.answer != noAnswer || open {
+		return
+	}
+	next := w.cr
+	next.answer = saysAbsent
+	for i, o := range w.objects {
+		if o.live {
+			next.answer, next.answerID = saysAdopt, uint8(i)+1
+		}
+	}
+	n := w
+	n.tooLate(w.cr.attempt)
+	n.change(next, nil)
+	m.emit("a person answers", true, n)
+}
+
+// tooLate ends the time that a create of this attempt may still be sent in.
+func (w *world) tooLate(attempt uint8) {
+	for i := range w.procs {
+		if p := &w.procs[i]; p.intended && p.view.attempt == attempt {
+			p.late = true
+		}
+	}
+}
+
+// server changes by itself: somebody removes an object, the credential loses its scope for a while.
+func (m *machine) server(w world) {
+	for i, o := range w.objects {
+		if o.live && w.left.removals > 0 {
+			n := w
+			n.left.removals--
+			n.alter(i, false, 0, 0)
+			m.emit("somebody removes the object", true, n)
+		}
+	}
+	if (w.blackout || w.left.blackouts > 0) && !w.searching() {
+		n := w
+		n.blackout = !w.blackout
+		if n.blackout {
+			n.left.blackouts--
+		}
+		m.emit("the credential loses or regains its scope", n.blackout, n)
+	}
+}
+
+// searching tells whether a process is between a look and a probe. A scope that comes back just then would let a
+// probe speak for a look that it says nothing about; that is beyond what a client can find out.
+func (w *world) searching() bool {
+	for i := range w.procs {
+		if w.procs[i].mode == deciding && w.procs[i].look == lookAbsent {
+			return true
+		}
+	}
+	return false
+}
+
+// over tells that nothing can happen any more.
+func (w *world) over() bool {
+	if !w.cr.gone || w.lives() > 0 {
+		return false
+	}
+	for i := range w.procs {
+		if w.procs[i].mode != idle && w.procs[i].mode != off {
+			return false
+		}
+	}
+	return !w.underway(func(request) bool { return true })
+}
+
+// network carries requests to the server, which does them, or loses them. Requests that nobody waits for are done
+// late, or never.
+func (m *machine) network(w world) {
+	for k, r := range w.requests {
+		if r.op == noOp || r.result != pending {
+			continue
+		}
+		n := w
+		m.perform(&n, &n.requests[k])
+		if !r.awaited {
+			n.requests[k] = request{}
+			m.emit("the server does late "+r.op.String(), false, n)
+			n = w
+			n.requests[k] = request{}
+			m.emit("a request is lost", false, n)
+			continue
+		}
+		m.emit("the server does "+r.op.String(), false, n)
+		m.otherwise(w, k)
+	}
+}
+
+// otherwise is what else a server or a client may do with a request.
+func (m *machine) otherwise(w world, k int) {
+	r := w.requests[k]
+	if w.left.refusals > 0 {
+		n := w
+		n.left.refusals--
+		n.requests[k].result = refused
+		m.emit("the server refuses "+r.op.String(), true, n)
+	}
+	if r.op == opDelete && w.left.undone > 0 {
+		n := w
+		n.left.undone--
+		n.requests[k].result = success
+		n.send(request{op: opDelete, owner: r.owner, id: r.id})
+		m.emit("the server accepts a delete and has not done it", true, n)
+	}
+	if r.op == opCreate && m.rules.clientRetries && w.left.losses > 0 {
+		n := w
+		n.left.losses--
+		m.perform(&n, &n.requests[k])
+		n.requests[k].result = pending
+		m.perform(&n, &n.requests[k])
+		m.emit("the client sends the create again", true, n)
+	}
+}
+
+func (o op) String() string {
+	return [...]string{"nothing", "a create", "an update", "a delete"}[o]
+}
+
+// perform is the server.
+func (m *machine) perform(w *world, r *request) {
+	if w.blackout {
+		r.result = refused
+		return
+	}
+	switch r.op {
+	case opCreate:
+		m.make(w, r)
+	case opUpdate:
+		m.update(w, r)
+	default:
+		o := &w.objects[r.id-1]
+		r.result = absent
+		if o.live && o.alien {
+			w.bad = stranger
+		}
+		if o.live {
+			r.result = success
+			w.alter(int(r.id)-1, false, 0, r.owner)
+		}
+	}
+}
+
+func (m *machine) make(w *world, r *request) {
+	r.result = success
+	if m.class.unique() {
+		for i := range w.objects {
+			if !w.objects[i].live {
+				continue
+			}
+			r.result, r.id = conflict, uint8(i)+1
+			if m.class.safety == v1alpha1.SafetyUpsert {
+				r.result = success
+				w.alter(i, true, r.gen, r.owner)
+			}
+			return
+		}
+	}
+	i := m.room(w)
+	w.alter(i, true, r.gen, r.owner)
+	w.objects[i].attempt, w.objects[i].alien = r.attempt, false
+	r.id = uint8(i) + 1
+}
+
+// room gives the place of a new object: always the same where the client chooses the name.
+func (m *machine) room(w *world) int {
+	if m.class.chosen {
+		return 0
+	}
+	for i, o := range w.objects {
+		if o == (object{}) && !w.mentions(uint8(i)+1) {
+			return i
+		}
+	}
+	panic("more objects were made than the model has room for")
+}
+
+// mentions tells whether an id is still written down or under way anywhere.
+func (w *world) mentions(id uint8) bool {
+	if w.cr.id == id || w.former.id == id || w.cr.answerID == id {
+		return true
+	}
+	for _, r := range w.requests {
+		if r.op != noOp && r.id == id {
+			return true
+		}
+	}
+	for _, p := range w.procs {
+		if p.view.id == id || p.ids == id || p.view.answerID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *machine) update(w *world, r *request) {
+	if m.class.safety == v1alpha1.SafetyUpsert {
+		m.make(w, r)
+		return
+	}
+	o := &w.objects[r.id-1]
+	r.result = absent
+	if o.live {
+		r.result = success
+		w.alter(int(r.id)-1, true, r.gen, r.owner)
+	}
+}

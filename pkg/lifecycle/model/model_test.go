@@ -1,0 +1,80 @@
+package model
+
+import (
+	"cmp"
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var long = flag.Bool("model.long", false, "explore the longer combinations of faults")
+
+// stateLimit bounds the memory that an exploration takes.
+const stateLimit = 12_000_000
+
+// short are the combinations of faults that every run explores completely. Together they hold each fault with a kill,
+// and each pair that has led to something.
+func short() map[string]budget {
+	return map[string]budget{
+		"two kills":                     {kills: 2, losses: 1},
+		"two lost answers":              {kills: 1, losses: 2},
+		"somebody removes the object":   {kills: 1, losses: 1, removals: 1},
+		"a refusal":                     {kills: 1, losses: 1, refusals: 1},
+		"an edit":                       {kills: 1, losses: 1, edits: 1},
+		"a stale cache":                 {kills: 1, losses: 1, stale: 1},
+		"a lost scope":                  {kills: 1, losses: 1, removals: 1, blackouts: 1},
+		"a delete that is not done":     {losses: 1, readFaults: 1, undone: 1},
+		"a failing read":                {kills: 1, losses: 1, readFaults: 1},
+		"a frozen process taken over":   {splits: 1, losses: 1},
+		"edited and removed":            {kills: 1, edits: 1, removals: 1},
+		"taken over, removed meanwhile": {splits: 1, removals: 1},
+	}
+}
+
+// longer are explored with -model.long.
+func longer() map[string]budget {
+	return map[string]budget{
+		"two kills, two lost answers":        {kills: 2, losses: 2},
+		"two kills, removed, stale":          {kills: 2, losses: 1, removals: 1, stale: 1},
+		"two kills, edited, removed":         {kills: 2, losses: 1, edits: 1, removals: 1},
+		"edited, removed, refused":           {kills: 1, losses: 2, edits: 1, removals: 1, refusals: 1},
+		"taken over, and one is killed":      {splits: 1, kills: 1, losses: 1},
+		"taken over, edited":                 {splits: 1, losses: 1, edits: 1},
+		"lost scope, failing reads, removed": {kills: 1, losses: 1, removals: 1, blackouts: 1, readFaults: 1},
+	}
+}
+
+// TestTheObjectIsNeverDoubledAndNeverLeft explores every interleaving. It checks, in each world that can be reached, that
+// there is at most one object outside (I1); that there is none, and none can come to be, once the custom resource is
+// gone (I2); that a create which the server would do twice is only sent when nothing is outside or under way (I3); and
+// that from every world, without any further fault, a world can be reached in which all is well (no stuck state).
+func TestTheObjectIsNeverDoubledAndNeverLeft(t *testing.T) {
+	t.Parallel()
+	budgets := short()
+	if *long {
+		maps.Copy(budgets, longer())
+	}
+	for _, c := range classes() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			states, transitions := 0, 0
+			for _, name := range slices.SortedFunc(maps.Keys(budgets), cmp.Compare[string]) {
+				r := explore(c, rules{}, budgets[name], stateLimit)
+				states, transitions = states+r.states, transitions+r.transitions
+				if r.bad != fine {
+					t.Errorf("%s: %s after\n\t%s", name, r.bad, strings.Join(r.trace, "\n\t"))
+				}
+				if r.stuck > 0 {
+					t.Errorf("%s: %d of %d states are stuck, the first after\n\t%s", name, r.stuck, r.states, strings.Join(r.stuckTrace, "\n\t"))
+				}
+			}
+			t.Logf("%-18s %2d combinations of faults, %8d states, %9d transitions, 0 violations", c.name, len(budgets), states, transitions)
+		})
+	}
+}
+
+func (b bad) String() string {
+	return [...]string{"ok", "duplicate", "leak", "duplicate", "stranger"}[b]
+}

@@ -1,0 +1,58 @@
+package model
+
+import (
+	"github.com/restmapping/operator/pkg/lifecycle"
+)
+
+// rules are the safety rules and the assumptions about the world; true means that it is switched off.
+type rules struct {
+	noIntent          bool // nothing is recorded before the create
+	ambiguousIsFailed bool // a lost answer counts as "not done"
+	noSettle          bool // recovery does not wait until the create can no longer take effect
+	trustAbsence      bool // not-found is believed inside the consistency window, and at once
+	noLock            bool // writes to the custom resource succeed whatever they were based on
+	lateFinalizer     bool // the finalizer is added after the create
+	errorIsAbsent     bool // a failed read counts as "not there"
+	releaseUnknown    bool // the custom resource goes although a create's outcome is unknown
+	clientRetries     bool // the HTTP client sends a create again
+	noBarrier         bool // the finalizer goes although earlier requests may be under way
+	noVerify          bool // an accepted delete counts as done
+	noProbe           bool // absence is believed without the probe
+
+	// What the waiting times were in the first release: see TestTheBarrierNeedsEachOfItsParts.
+	answeredIsFenced bool // an answered create ends the wait for earlier processes
+	upsertOnly       bool // earlier processes count for Upsert alone
+	tickAfterLook    bool // the times are taken after a look instead of before it
+	forgetful        bool // a refused create wipes out that there was one before
+
+	// Assumptions.
+	frozen   bool // a process can be frozen between its last check and its send for longer than all waiting times
+	flapping bool // a read may again not show what an earlier read has shown, inside the consistency window
+}
+
+// bend changes the facts that Next is asked with.
+func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
+	if r.noSettle {
+		f.Settled = true
+	}
+	if r.trustAbsence {
+		f.Quiet, f.AbsentBefore, f.Probe = true, true, lifecycle.ProbeNotThere
+	}
+	if r.errorIsAbsent && f.Look == lifecycle.LookFailed {
+		f.Look = lifecycle.LookAbsent
+	}
+	if r.noBarrier {
+		f.Fenced = true
+	}
+	if r.noProbe {
+		f.Probe = lifecycle.ProbeNotThere
+	}
+	if r.noVerify && f.Sent != nil && f.Sent.Outcome == lifecycle.Success && f.Deleting {
+		f.Look, f.Quiet, f.Fenced, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere
+	}
+	if r.releaseUnknown && f.Deleting && f.Sent == nil && !f.Confirmed &&
+		(f.Record == lifecycle.RecordCreating || f.Record == lifecycle.RecordCreated) {
+		f.Record, f.Fenced = lifecycle.RecordNone, true
+	}
+	return f
+}

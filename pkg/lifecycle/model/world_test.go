@@ -1,0 +1,270 @@
+package model
+
+// The world is a value: states are compared and hashed as a whole, so everything in it is small and comparable.
+
+const (
+	slots    = 2 // processes at one time
+	objects  = 3 // objects that the server ever made; where the client chooses the name only the first is used
+	requests = 6 // requests under way
+
+	earlier   = 9   // owner of what a process sent that is no longer there
+	noAttempt = 255 // the attempt of a process that has not looked yet
+	newest    = 254 // a fresh attempt, before the state is put into its normal form
+)
+
+type phase uint8
+
+const (
+	missing phase = iota
+	none
+	creating
+	created
+)
+
+type answer uint8
+
+const (
+	noAnswer answer = iota
+	saysAbsent
+	saysAdopt
+)
+
+// resource is one version of the custom resource. The zero value is one that a user has just made.
+type resource struct {
+	gone, deleting, finalizer bool
+	mirrored                  bool // the status names the object
+	phase                     phase
+	attempt, id               uint8
+	gen                       uint8
+	answer                    answer
+	answerID                  uint8
+}
+
+func (r resource) sameRecord(o resource) bool {
+	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id
+}
+
+// object is one object outside. While it is fuzzy, reads may show it as it was before its last change.
+type object struct {
+	live, wasLive, fuzzy bool
+	alien                bool // somebody else made it
+	gen, wasGen          uint8
+	attempt              uint8
+	writer               uint8 // who made the last change: slot+1, earlier, or 0 for somebody else
+}
+
+type op uint8
+
+const (
+	noOp op = iota
+	opCreate
+	opUpdate
+	opDelete
+)
+
+type result uint8
+
+const (
+	pending result = iota
+	success
+	unidentified // success, and the response does not name what was made
+	absent
+	conflict
+	refused
+	failed
+	notSent
+	ambiguous
+)
+
+// request is a mutating request under way. It is pending until the server has done it; a process waits for it as long
+// as it is awaited.
+type request struct {
+	op      op
+	owner   uint8 // slot+1, or earlier
+	awaited bool
+	result  result
+	attempt uint8
+	id      uint8 // the object that it is about, or has made
+	gen     uint8
+}
+
+type mode uint8
+
+const (
+	off mode = iota
+	idle
+	deciding
+	waiting
+	finishing
+)
+
+type look uint8
+
+const (
+	notYet look = iota
+	impossible
+	lookFailed
+	lookAbsent
+	found
+	several
+)
+
+type probe uint8
+
+const (
+	probeNotYet probe = iota
+	probeOK
+	probeFailed
+)
+
+// sent is the mutating request of a pass.
+type sent struct {
+	op                          op
+	result                      result
+	identified, kept, forgotten bool
+}
+
+// ticked are the facts that depend on time, as they were when the last look began or the last request was answered:
+// what was seen is only as young as that.
+type ticked struct {
+	settled, window, led, closed, absentBefore bool
+}
+
+// pass is what a process knows in one pass. It is zero between passes.
+type pass struct {
+	ids                      uint8
+	look                     look
+	equal                    bool
+	probe                    probe
+	intended, late           bool // late: the time for the create, counted from its intent, is over
+	compensating, unresolved bool
+	sent                     sent
+	ticked                   ticked
+}
+
+// memory is what a process knows beyond one pass; it mirrors pkg/engine/pass.
+type memory struct {
+	attempt                  uint8
+	noted                    phase // of the record
+	settled, answered        bool
+	confirmed, first, led    bool
+	recent, seen, open       bool  // recent: the consistency window of the last write is not over
+	lagging                  uint8 // bits of the objects that reads show as they are once the window is over
+	accepted                 uint8 // generation+1 of the last accepted update
+	absentOnce, absentBefore bool
+	deposed, current         bool // current: view is the newest version
+}
+
+type process struct {
+	mode mode
+	view resource
+	memory
+	pass
+}
+
+// budget is what may still happen to the world.
+type budget struct {
+	kills, splits, stale, losses, readFaults, refusals, undone, removals, edits, blackouts uint8
+}
+
+type bad uint8
+
+const (
+	fine bad = iota
+	duplicate
+	leak
+	untimely // a create was sent although another may still take effect
+	stranger // a delete was sent for something that is not ours
+)
+
+type world struct {
+	cr       resource
+	former   resource // the version before, which a stale cache may begin with
+	objects  [objects]object
+	requests [requests]request
+	procs    [slots]process
+	left     budget
+	blackout bool // the credential has lost its scope: everything looks absent, and the probe fails
+	bad      bad
+}
+
+// change is a new version of the custom resource, written by a process or, with nobody, by a user.
+func (w *world) change(next resource, by *process) {
+	w.former, w.cr = w.cr, next
+	if next.gone {
+		w.cr = resource{gone: true}
+	}
+	for i := range w.procs {
+		w.procs[i].current = false
+	}
+	if by != nil {
+		by.view, by.current = w.cr, true
+	}
+}
+
+func (w *world) owner(i int) uint8 { return uint8(i) + 1 }
+
+// send puts a request on its way.
+func (w *world) send(r request) {
+	for i := range w.requests {
+		if w.requests[i].op == noOp {
+			w.requests[i] = r
+			return
+		}
+	}
+	panic("more requests under way than the model has room for")
+}
+
+// answerTo gives the request that this process waits for.
+func (w *world) answerTo(i int) *request {
+	for k := range w.requests {
+		if r := &w.requests[k]; r.awaited && r.owner == w.owner(i) {
+			return r
+		}
+	}
+	panic("a process waits for nothing")
+}
+
+// fuzzy gives the bits of the objects that reads may not show as they are.
+func (w *world) fuzzy() uint8 {
+	var mask uint8
+	for i, o := range w.objects {
+		if o.fuzzy {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// alter changes an object; reads may lag behind.
+func (w *world) alter(k int, live bool, gen, writer uint8) {
+	for i := range w.procs {
+		w.procs[i].lagging &^= 1 << k
+	}
+	o := &w.objects[k]
+	o.wasLive, o.wasGen = o.live, o.gen
+	o.live, o.gen, o.writer, o.fuzzy = live, gen, writer, true
+}
+
+// clear ends the time in which reads may lag behind.
+func (o *object) clear() { o.fuzzy, o.wasLive, o.wasGen = false, false, 0 }
+
+func (w *world) lives() int {
+	n := 0
+	for i := range w.objects {
+		if w.objects[i].live && !w.objects[i].alien {
+			n++
+		}
+	}
+	return n
+}
+
+// underway tells whether a pending request fits.
+func (w *world) underway(fits func(request) bool) bool {
+	for _, r := range w.requests {
+		if r.op != noOp && r.result == pending && fits(r) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package model
+
+// The writes of a process to the custom resource, as pkg/engine/pass makes them.
+
+// locked tells whether a write with an optimistic lock goes through.
+func (m *machine) locked(w *world, p *process) bool {
+	return !w.cr.gone && (p.current || m.rules.noLock)
+}
+
+// intend writes finalizer and record in one write.
+func (m *machine) intend(w *world, i int) {
+	p := &w.procs[i]
+	if !m.locked(w, p) {
+		p.stop()
+		return
+	}
+	p.unresolved = m.facts(p).MayBeOutside() && !m.rules.forgetful
+	first := p.view.phase == missing && !p.view.finalizer
+	next := w.cr
+	next.finalizer = next.finalizer || !m.rules.lateFinalizer
+	next.attempt, next.phase, next.id = newest, creating, 0
+	next.answer, next.answerID = noAnswer, 0
+	p.ids = 0
+	if m.class.chosen {
+		next.id, p.ids = 1, 1
+		if m.class.unique() {
+			next.phase = created
+		}
+	}
+	if m.rules.noIntent {
+		next.phase, next.id, next.attempt = none, 0, 0
+	}
+	w.change(next, p)
+	p.first = p.first || first
+	p.confirmed, p.intended, p.late = false, true, false
+	p.noteAttempt()
+}
+
+// keep persists which object is ours.
+func (m *machine) keep(w *world, i int) {
+	p := &w.procs[i]
+	switch {
+	case p.view.phase == created && p.view.id == p.ids:
+	case p.view.phase != creating || p.view.answer != noAnswer:
+		if !m.locked(w, p) {
+			p.stop()
+			return
+		}
+		next := w.cr
+		next.finalizer, next.phase, next.id = true, created, p.ids
+		next.answer, next.answerID = noAnswer, 0
+		w.change(next, p)
+	default:
+		if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock {
+			m.compensate(w, i)
+			return
+		}
+		next := w.cr
+		next.phase, next.id = created, p.ids
+		w.change(next, p)
+	}
+	p.noteAttempt()
+	p.confirmed = true
+	p.sent.kept = p.sent.op != noOp
+}
+
+// compensate takes back the object that was just made.
+func (m *machine) compensate(w *world, i int) {
+	p := &w.procs[i]
+	if p.sent.op != opCreate {
+		p.stop()
+		return
+	}
+	p.compensating = true
+	m.launch(w, i, opDelete, p.ids)
+}
+
+// forget persists that nothing of ours is outside.
+func (m *machine) forget(w *world, i int) {
+	p := &w.procs[i]
+	free := !w.cr.gone && (w.cr.sameRecord(p.view) || m.rules.noLock)
+	if p.view.answer != noAnswer {
+		free = m.locked(w, p)
+	}
+	if !free {
+		p.stop()
+		return
+	}
+	next := w.cr
+	next.phase, next.attempt, next.id = none, 0, 0
+	if p.view.answer != noAnswer {
+		next.answer, next.answerID = noAnswer, 0
+	}
+	w.change(next, p)
+	p.noteAttempt()
+	p.confirmed = false
+	p.sent.forgotten = p.sent.op != noOp
+}
+
+// release removes the finalizer.
+func (m *machine) release(w *world, i int) {
+	p := &w.procs[i]
+	if !w.cr.gone && !m.locked(w, p) {
+		p.stop()
+		return
+	}
+	if !w.cr.gone {
+		next := w.cr
+		next.finalizer = false
+		next.gone = next.deleting
+		w.change(next, p)
+	}
+	p.stop()
+}

@@ -1,0 +1,103 @@
+package lifecycle
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+)
+
+// Phase is how far the making of the object outside has come, as far as it was written down.
+type Phase string
+
+// The phases of a record.
+const (
+	// PhaseNone: nothing of ours is outside. It is written, rather than the record removed, so that a record
+	// which is not there means that somebody stripped it.
+	PhaseNone Phase = "None"
+	// PhaseCreating: a create was, or is about to be, sent, and its identity is not known.
+	PhaseCreating Phase = "Creating"
+	// PhaseCreated: the identity is known. It was chosen by the client or came from the server.
+	PhaseCreated Phase = "Created"
+)
+
+// recordVersion is the version of the record's own format.
+const recordVersion = 1
+
+// maxRecordBytes bounds what is parsed: annotations of one object are limited to 256 KiB altogether.
+const maxRecordBytes = 64 << 10
+
+// Record is what must survive everything: it is kept as one annotation of the custom resource, because metadata and
+// finalizer change together, and because backups keep annotations and drop status.
+type Record struct {
+	Version int `json:"v"`
+	// UID is the UID of the custom resource that wrote it. A copied manifest carries a foreign one.
+	UID string `json:"uid"`
+	// Endpoint is the identity of the server: a change of base URL must not look like absence.
+	Endpoint string `json:"endpoint"`
+	Phase    Phase  `json:"phase"`
+	// Attempt names the create that this record is about.
+	Attempt string `json:"attempt,omitempty"`
+	// At is the time of the intent, in UTC to the second. It is for people; no decision is made from it.
+	At string `json:"at,omitempty"`
+	// Identifiers are all values that the paths of read and delete need.
+	Identifiers map[string]string `json:"ids,omitempty"`
+	// Seen tells that the object was observed once. It is only kept where policy.onMissing is Stall.
+	Seen bool `json:"seen,omitempty"`
+}
+
+// NewRecord gives a record for the custom resource with this UID at this endpoint.
+func NewRecord(uid, endpoint string, phase Phase) Record {
+	return Record{Version: recordVersion, UID: uid, Endpoint: endpoint, Phase: phase}
+}
+
+// WithAttempt gives a copy that names an attempt made at this time.
+func (r Record) WithAttempt(attempt string, at time.Time) Record {
+	r.Attempt, r.At = attempt, at.UTC().Format(time.RFC3339)
+	return r
+}
+
+// Encode gives the annotation's value: compact JSON with sorted keys, so that equal records are equal text.
+func (r Record) Encode() (string, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encode annotation %s: %w", v1alpha1.RecordAnnotation, err)
+	}
+	return string(b), nil
+}
+
+// RecordError says that the record annotation cannot be used.
+type RecordError struct {
+	// Problem says what is wrong with it.
+	Problem string
+}
+
+// Error implements error.
+func (e *RecordError) Error() string {
+	return fmt.Sprintf("annotation %s: %s; it is written by the operator alone: restore it from a backup, or remove it and say with annotation %s what is outside",
+		v1alpha1.RecordAnnotation, e.Problem, v1alpha1.ResolveAnnotation)
+}
+
+// DecodeRecord reads an annotation's value. The empty text gives nil. An unusable one gives a *RecordError.
+func DecodeRecord(text string) (*Record, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if len(text) > maxRecordBytes {
+		return nil, &RecordError{Problem: "it is too long"}
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, &RecordError{Problem: "it is not the JSON that was written"}
+	}
+	if r.Version != recordVersion {
+		return nil, &RecordError{Problem: fmt.Sprintf("its version is %d and this operator knows %d", r.Version, recordVersion)}
+	}
+	switch r.Phase {
+	case PhaseNone, PhaseCreating, PhaseCreated:
+		return &r, nil
+	default:
+		return nil, &RecordError{Problem: "its phase is unknown"}
+	}
+}

@@ -1,0 +1,92 @@
+package lifecycle
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600))
+	r := NewRecord("uid-1", "https://example.org/api", PhaseCreating).WithAttempt("abc", at)
+	r.Identifiers, r.Seen = map[string]string{"b": "2", "a": "1/2"}, true
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"v":1,"uid":"uid-1","endpoint":"https://example.org/api","phase":"Creating","attempt":"abc","at":"2026-01-02T02:04:05Z","ids":{"a":"1/2","b":"2"},"seen":true}`
+	if text != want {
+		t.Errorf("the format has changed, and old records would be lost:\n got %s\nwant %s", text, want)
+	}
+	got, err := DecodeRecord(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&r, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARecordThatIsNotThereIsNoError(t *testing.T) {
+	t.Parallel()
+	if r, err := DecodeRecord(""); r != nil || err != nil {
+		t.Errorf("got %v, %v", r, err)
+	}
+}
+
+func TestAnUnusableRecordSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"of a newer operator":      {`{"v":2,"phase":"Created"}`, "its version is 2"},
+		"without a version":        {`{"phase":"Created"}`, "its version is 0"},
+		"with an unknown phase":    {`{"v":1,"phase":"Deleting"}`, "its phase is unknown"},
+		"with no phase":            {`{"v":1}`, "its phase is unknown"},
+		"cut off":                  {`{"v":1,"phase":"Cre`, "not the JSON"},
+		"of another kind":          {`["v",1]`, "not the JSON"},
+		"with a field of another":  {`{"v":1,"phase":"Created","ids":"x"}`, "not the JSON"},
+		"longer than is ever made": {`{"v":1,"uid":"` + strings.Repeat("x", maxRecordBytes) + `"}`, "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := DecodeRecord(tc.text)
+			var unusable *RecordError
+			if r != nil || !errors.As(err, &unusable) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, %v; want an error that says %q", r, err, tc.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "restore it from a backup") {
+				t.Errorf("the error names no remedy: %v", err)
+			}
+		})
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add(`{"v":1,"uid":"u","endpoint":"e","phase":"Created","attempt":"a","at":"x","ids":{"id":"1"},"seen":true}`)
+	f.Add(`{"v":1,"phase":"None"}`)
+	f.Add(`null`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := DecodeRecord(text)
+		if err != nil || r == nil {
+			return
+		}
+		again, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := DecodeRecord(again)
+		if err != nil {
+			if len(again) > maxRecordBytes {
+				return // escapes may make it longer
+			}
+			t.Fatalf("what was decoded cannot be decoded again: %v", err)
+		}
+		third, err := second.Encode()
+		if err != nil || third != again {
+			t.Fatalf("equal records are not equal text: %q and %q (%v)", again, third, err)
+		}
+	})
+}

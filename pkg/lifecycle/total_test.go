@@ -1,0 +1,136 @@
+package lifecycle
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// maxSteps is the longest pass; pkg/engine/pass allows twice as many.
+const maxSteps = 12
+
+var actions = []Action{
+	Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+}
+
+var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous}
+
+func TestNextIsTotal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		if rapid.Bool().Draw(t, "sent") {
+			f.Sent = &Sent{
+				Operation: rapid.SampledFrom([]rest.Operation{rest.Create, rest.Update, rest.Delete, rest.Read}).Draw(t, "operation"),
+				Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
+				Kept: rapid.Bool().Draw(t, "kept"), Forgotten: rapid.Bool().Draw(t, "forgotten"),
+			}
+		}
+		step := Next(f)
+		if !slices.Contains(actions, step.Action) {
+			t.Fatalf("%+v gives %+v", f, step)
+		}
+		if again := Next(f); again != step {
+			t.Fatalf("the same facts gave %+v and %+v", step, again)
+		}
+	})
+}
+
+func TestAPassEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := anyFacts(t)
+		e := &executor{}
+		for range maxSteps {
+			step := Next(f)
+			if step.Terminal() || step.Action == Release {
+				return
+			}
+			e.carryOut(t, &f, step.Action)
+		}
+		t.Fatalf("no end after %v with %+v", e.done, f)
+	})
+}
+
+// executor carries out steps honestly against a world that answers anything, and checks what must hold in any pass.
+type executor struct{ done []Action }
+
+func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
+	e.done = append(e.done, a)
+	switch a {
+	case Observe:
+		f.Look = rapid.SampledFrom([]Look{LookImpossible, LookFailed, LookAbsent, LookFound, LookSeveral}).Draw(t, "look")
+		f.Equal, f.Immutable = rapid.Bool().Draw(t, "equal"), rapid.Bool().Draw(t, "immutable")
+	case CheckProbe:
+		f.Probe = rapid.SampledFrom([]ProbeState{ProbeOK, ProbeFailed, ProbeNotThere}).Draw(t, "probe")
+	case WriteIntent:
+		f.Unresolved = f.MayBeOutside()
+		f.Record, f.Finalizer, f.Intended, f.Confirmed, f.Answer = RecordCreating, true, true, false, AnswerNone
+		if f.recordedFirst() {
+			f.Record = RecordCreated
+		}
+	case SendCreate, SendUpdate, SendDelete:
+		e.send(t, f, a)
+	case KeepIdentity:
+		f.Record, f.Finalizer, f.Confirmed, f.Answer = RecordCreated, true, true, AnswerNone
+		if f.Sent != nil {
+			f.Sent.Kept = true
+		}
+	case ForgetIntent:
+		f.Record, f.Confirmed, f.Answer = RecordNone, false, AnswerNone
+		if f.Sent != nil {
+			f.Sent.Forgotten = true
+		}
+	default:
+		t.Fatalf("%s is not to be carried out", a)
+	}
+}
+
+func (e *executor) send(t *rapid.T, f *Facts, a Action) {
+	last := len(e.done) - 2
+	switch {
+	case f.Sent != nil:
+		t.Fatalf("a second mutating request in one pass: %v", e.done)
+	case a == SendCreate && (last < 0 || e.done[last] != WriteIntent):
+		t.Fatalf("a create without its intent just before: %v", e.done)
+	case a == SendUpdate && f.Look != LookFound:
+		t.Fatalf("an update of what was not seen: %v", e.done)
+	case a == SendDelete && (!f.Deleting || f.Record != RecordCreated):
+		t.Fatalf("a delete of what is not ours: %+v", f)
+	}
+	f.Sent = &Sent{
+		Operation: map[Action]rest.Operation{SendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete}[a],
+		Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
+	}
+	f.Look, f.Intended = LookNotYet, false
+}
+
+func anyFacts(t *rapid.T) Facts {
+	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	return Facts{
+		Deleting: flag("deleting"), Finalizer: flag("finalizer"), Suspended: flag("suspended"),
+		Policy: v1alpha1.Policy{
+			Adoption:   rapid.SampledFrom([]v1alpha1.AdoptionPolicy{v1alpha1.AdoptNever, v1alpha1.AdoptByIdentity}).Draw(t, "adoption"),
+			Deletion:   rapid.SampledFrom([]v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan}).Draw(t, "deletion"),
+			OnMissing:  rapid.SampledFrom([]v1alpha1.MissingPolicy{v1alpha1.MissingRecreate, v1alpha1.MissingStall}).Draw(t, "onMissing"),
+			Drift:      rapid.SampledFrom([]v1alpha1.DriftPolicy{v1alpha1.DriftCorrect, v1alpha1.DriftReport}).Draw(t, "drift"),
+			Management: rapid.SampledFrom([]v1alpha1.ManagementPolicy{v1alpha1.ManagementFull, v1alpha1.ManagementObserveOnly}).Draw(t, "management"),
+		},
+		Safety: rapid.SampledFrom([]v1alpha1.CreateSafety{
+			v1alpha1.SafetyUpsert, v1alpha1.SafetyUniqueKey, v1alpha1.SafetyMarker, v1alpha1.SafetyNone,
+		}).Draw(t, "safety"),
+		CanCreate: flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
+		Record: rapid.SampledFrom([]RecordState{
+			RecordMissing, RecordForeign, RecordNone, RecordCreating, RecordCreated,
+		}).Draw(t, "record"),
+		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
+		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
+		Look:   LookNotYet, Probe: ProbeNotYet,
+		Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
+		AbsentBefore: flag("absentBefore"),
+	}
+}
