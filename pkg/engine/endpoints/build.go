@@ -1,0 +1,118 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/httpapi"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// connection is what is shared by everybody who uses an endpoint in one generation with one credential.
+type connection struct {
+	// stamp is what it was built from: generation and versions of Secrets.
+	stamp    string
+	client   *sharedClient
+	identity string
+	// prober is nil when no probe is declared.
+	prober *prober
+}
+
+// build reads the credential and makes the client.
+func (r *Registry) build(ctx context.Context, d definition, stamp string) (*connection, error) {
+	secret, err := r.readMaterial(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := identityOf(d.spec.BaseURL)
+	if err != nil {
+		// The parser's error quotes the URL, which is no secret but may be long.
+		return nil, &InvalidEndpointError{Endpoint: d.ref, Field: "spec.baseURL", Message: "it is not a URL", Err: err}
+	}
+	var probe *rest.Request
+	if d.spec.Probe != nil {
+		request, probeErr := probeRequest(d.ref, d.spec.Probe.Path)
+		if probeErr != nil {
+			return nil, probeErr
+		}
+		probe = &request
+	}
+	inner, err := httpapi.NewClient(configOf(d.spec, secret, r.userAgent), r.clientOptions(d.ref)...)
+	if err != nil {
+		return nil, invalidConfig(d.ref, err)
+	}
+	made := &connection{stamp: stamp, identity: identity, client: &sharedClient{inner: inner, drained: r.drained}}
+	if probe != nil {
+		made.prober = &prober{
+			ref: d.ref, client: made.client, clock: r.clock, flights: &r.probes, key: d.ref.String() + stamp,
+			request: *probe, limit: timeoutOf(d.spec) + probeQueue,
+		}
+	}
+	return made, nil
+}
+
+func (r *Registry) clientOptions(ref Ref) []httpapi.Option {
+	options := []httpapi.Option{httpapi.WithClock(r.clock.Now)}
+	if r.wrapTransport != nil {
+		options = append(options, httpapi.WithTransportWrapper(r.wrapTransport))
+	}
+	if r.observe != nil {
+		name := ref.String()
+		options = append(options, httpapi.WithObserver(func(o httpapi.Observation) { r.observe(name, o) }))
+	}
+	return options
+}
+
+func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) httpapi.Config {
+	config := httpapi.Config{
+		BaseURL:           spec.BaseURL,
+		Headers:           parameters(spec.Headers),
+		Query:             parameters(spec.Query),
+		Credential:        *secret.credential,
+		Proxy:             secret.proxy,
+		Timeout:           timeoutOf(spec),
+		RequestsPerSecond: float64(spec.Limits.RequestsPerSecond),
+		Burst:             int(spec.Limits.Burst),
+		InFlight:          int(spec.Limits.InFlight),
+		ResponseBytes:     spec.Limits.ResponseBytes,
+		UserAgent:         userAgent,
+	}
+	if tls := spec.TLS; tls != nil {
+		config.TLS = httpapi.TLSConfig{
+			CABundle: []byte(tls.CABundle), ServerName: tls.ServerName, InsecureSkipVerify: tls.InsecureSkipVerify,
+			ClientCertificate: secret.certificate,
+		}
+	}
+	return config
+}
+
+func parameters(values []v1alpha1.NamedValue) []rest.Parameter {
+	list := make([]rest.Parameter, 0, len(values))
+	for _, value := range values {
+		list = append(list, rest.Parameter{Name: value.Name, Value: value.Value})
+	}
+	return list
+}
+
+// invalidConfig says in the words of the endpoint's spec what the client found wrong with its configuration.
+func invalidConfig(ref Ref, err error) error {
+	wrong := (*httpapi.ConfigError)(nil)
+	if !errors.As(err, &wrong) {
+		return &InvalidEndpointError{Endpoint: ref, Field: "spec", Message: err.Error(), Err: err}
+	}
+	return &InvalidEndpointError{Endpoint: ref, Field: specField(wrong.Field), Message: wrong.Message, Err: err}
+}
+
+func specField(field string) string {
+	switch field {
+	case "requestsPerSecond", "burst", "inFlight", "responseBytes":
+		return "spec.limits." + field
+	default:
+	}
+	if below, ok := strings.CutPrefix(field, "credential"); ok {
+		return "spec.auth" + below
+	}
+	return "spec." + field
+}

@@ -1,0 +1,57 @@
+package endpoints
+
+import (
+	"context"
+	"time"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/httpapi"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// Endpoint is what one pass needs of an endpoint. It is made for each Resolve from what stands in the cluster then;
+// the client behind it is shared. It is safe for concurrent use.
+type Endpoint struct {
+	ref     Ref
+	facts   Facts
+	timeout time.Duration
+	shared  *connection
+}
+
+func (d definition) endpoint(shared *connection) *Endpoint {
+	return &Endpoint{ref: d.ref, facts: d.facts(), timeout: timeoutOf(d.spec), shared: shared}
+}
+
+// Ref is the endpoint's own reference.
+func (e *Endpoint) Ref() Ref { return e.ref }
+
+// Do sends one request once, with the endpoint's credential and under its limits. See httpapi.Client.Do.
+func (e *Endpoint) Do(ctx context.Context, request rest.Request) rest.Exchange {
+	return e.shared.client.Do(ctx, request)
+}
+
+// Facts are what expressions may know of the endpoint.
+func (e *Endpoint) Facts() Facts { return e.facts }
+
+// Identity names the server (scheme, host, port and base path) in the record of a custom resource.
+func (e *Endpoint) Identity() string { return e.shared.identity }
+
+// Timeout is the longest that one request takes, from its release by the limits.
+func (e *Endpoint) Timeout() time.Duration { return e.timeout }
+
+// Probe tells whether a GET of the probe's path with this credential was answered with 2xx, now or a moment ago: then
+// err is nil. declared is false when the endpoint has no probe, which proves nothing. The error is a *ProbeError, or
+// that of the context, or ErrClosed.
+func (e *Endpoint) Probe(ctx context.Context) (declared bool, err error) {
+	if e.shared.prober == nil {
+		return false, nil
+	}
+	return true, e.shared.prober.check(ctx)
+}
+
+func timeoutOf(spec v1alpha1.EndpointSpec) time.Duration {
+	if spec.Timeout.Duration == 0 {
+		return httpapi.DefaultTimeout
+	}
+	return spec.Timeout.Duration
+}

@@ -1,0 +1,181 @@
+package pass
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/lifecycle"
+	"github.com/restmapping/operator/pkg/mapping"
+	"github.com/restmapping/operator/pkg/rest"
+)
+
+// run is one pass: the facts as they grow, and what is needed to carry out steps.
+type run struct {
+	*Reconciler
+	key     types.NamespacedName
+	obj     *fleet.Object
+	self    map[string]any
+	mem     *memory
+	program *mapping.Program
+
+	facts  lifecycle.Facts
+	record *lifecycle.Record
+	answer answer
+
+	// resolved tells that endpoint, secrets and pass are there.
+	resolved bool
+	endpoint Endpoint
+	secrets  map[string]string
+	pass     *mapping.Pass
+	ids      map[string]string
+
+	// intendedAt is when this pass wrote its intent, create the request that was rendered for it.
+	intendedAt time.Time
+	create     rest.Request
+	// searching tells that the list is being asked about an object whose identity is recorded.
+	searching bool
+	// observed is the object outside as read in this pass; differences are the paths in which it differs.
+	observed    any
+	differences []string
+	// immutable are those of them that cannot be changed.
+	immutable []string
+	// secretChanged tells that a write-only value is not what the server was given last; writeOnly is its hash.
+	secretChanged bool
+	writeOnly     [sha256.Size]byte
+	// drifted are the paths that somebody changed outside.
+	drifted []string
+	// failure is what the last request that did not succeed has shown.
+	failure *requestFailure
+	// conflicted tells that somebody else wrote the custom resource during the pass.
+	writeErr error
+	// released tells that the finalizer was removed.
+	released bool
+}
+
+// requestFailure is a request that did not succeed, for the status.
+type requestFailure struct {
+	operation rest.Operation
+	status    int
+	verdict   lifecycle.Verdict
+}
+
+func newRun(r *Reconciler, key types.NamespacedName, cached *fleet.Object) (*run, error) {
+	mem, former := r.memories.of(key, cached.GetUID())
+	if former != "" {
+		r.Claims.Drop(former)
+	}
+	obj := mem.freshest(cached)
+	self, err := obj.Unstructured()
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", key, err)
+	}
+	u := &run{Reconciler: r, key: key, obj: obj, self: self, mem: mem, program: r.program.Load()}
+	u.begin()
+	return u, nil
+}
+
+// loop asks for steps and carries them out until one ends the pass.
+func (u *run) loop(ctx context.Context) lifecycle.Step {
+	for range maxSteps {
+		step := lifecycle.Next(u.facts)
+		if stop := u.prepare(ctx, step); stop != nil {
+			return *stop
+		}
+		if !u.resolved && needsEndpoint(step) {
+			continue // the facts have changed by resolving
+		}
+		if step.Terminal() {
+			return step
+		}
+		if stop := u.execute(ctx, step); stop != nil {
+			return *stop
+		}
+		if u.released || u.writeErr != nil {
+			return lifecycle.Step{Action: lifecycle.Finish, Reason: v1alpha1.ReasonDeleting}
+		}
+	}
+	return lifecycle.Step{Action: lifecycle.Retry, Reason: v1alpha1.ReasonInternalError, Message: "the pass did not come to an end; please report this"}
+}
+
+// needsEndpoint tells which steps can only be decided with the server known. Suspending, waiting and letting go are
+// not among them: a custom resource must be able to go when its endpoint is gone.
+func needsEndpoint(step lifecycle.Step) bool {
+	switch step.Action {
+	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate,
+		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity:
+		return true
+	default:
+		return false
+	}
+}
+
+// prepare resolves what the step needs, once. It gives the step that ends the pass when that fails.
+func (u *run) prepare(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
+	if u.resolved || !needsEndpoint(step) {
+		return nil
+	}
+	stop := u.resolve(ctx)
+	if stop == nil {
+		stop = u.compareWriteOnly(ctx)
+	}
+	if stop != nil {
+		u.mem.failures++
+		return stop
+	}
+	u.resolved = true
+	u.tick()
+	if again := lifecycle.Next(u.facts); again.Terminal() {
+		return &again
+	}
+	return nil
+}
+
+func (u *run) execute(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
+	switch step.Action {
+	case lifecycle.Observe:
+		u.tick()
+		return u.observe(ctx)
+	case lifecycle.CheckProbe:
+		u.checkProbe(ctx)
+		return nil
+	default:
+		defer u.tick()
+		return u.change(ctx, step)
+	}
+}
+
+// change carries out a step that writes or sends.
+func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
+	switch step.Action {
+	case lifecycle.WriteIntent:
+		return u.writeIntent(ctx)
+	case lifecycle.SendCreate:
+		return u.sendCreate(ctx)
+	case lifecycle.KeepIdentity:
+		return u.keepIdentity(ctx)
+	case lifecycle.ForgetIntent:
+		return u.forgetIntent(ctx)
+	case lifecycle.SendUpdate:
+		return u.sendUpdate(ctx)
+	case lifecycle.SendDelete:
+		return u.sendDelete(ctx)
+	case lifecycle.Release:
+		return u.release(ctx)
+	default:
+		return stall(v1alpha1.ReasonInternalError, "unknown step "+string(step.Action))
+	}
+}
+
+func stall(reason, message string) *lifecycle.Step {
+	return &lifecycle.Step{Action: lifecycle.Stall, Reason: reason, Message: message}
+}
+
+func retry(reason, message string) *lifecycle.Step {
+	return &lifecycle.Step{Action: lifecycle.Retry, Reason: reason, Message: message}
+}
