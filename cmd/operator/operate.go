@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/restmapping/operator/internal/operator"
+)
+
+// operate runs the operator until ctx ends.
+func operate(ctx context.Context, o options) error {
+	logger, err := newLogger(o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = logger.Sync() }() // the last lines; there is nowhere left to tell a failure
+	config, err := restConfig(o)
+	if err != nil {
+		return err
+	}
+	return operator.Run(ctx, operator.Options{
+		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
+		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
+		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, Concurrency: o.concurrency,
+		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: zapr.NewLogger(logger).WithValues("commit", commit),
+	})
+}
+
+func restConfig(o options) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w; outside a cluster give --kubeconfig", err)
+	}
+	config.QPS, config.Burst = o.qps, o.burst
+	config.UserAgent = "restmapping-operator/" + version
+	return config, nil
+}
+
+func newLogger(o options) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(o.logLevel)
+	if err != nil {
+		return nil, fmt.Errorf("--log-level: %w", err)
+	}
+	cfg := zap.NewProductionConfig()
+	cfg.Level, cfg.Encoding = zap.NewAtomicLevelAt(level), o.logFormat
+	cfg.EncoderConfig.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	cfg.EncoderConfig.TimeKey = "time"
+	cfg.DisableStacktrace = true
+	logger, err := cfg.Build()
+	if err != nil {
+		return nil, fmt.Errorf("make the logger: %w", err)
+	}
+	return logger, nil
+}

@@ -1,0 +1,70 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// need is one right that the operator must have for a kind.
+type need struct{ verb, subresource string }
+
+// needs are the rights for a managed kind. The operator never creates, replaces or deletes a custom resource.
+var needs = []need{{"get", ""}, {"list", ""}, {"watch", ""}, {"patch", ""}, {"patch", "status"}}
+
+// denied asks for each right and gives those that are missing, as "verb resource".
+func (r *Reconciler) denied(ctx context.Context, t target) ([]string, error) {
+	var missing []string
+	for _, namespace := range r.namespaces(t) {
+		for _, n := range needs {
+			allowed, err := r.allowed(ctx, t, namespace, n)
+			if err != nil {
+				return nil, err
+			}
+			if !allowed {
+				missing = append(missing, n.describe(t, namespace))
+			}
+		}
+	}
+	return missing, nil
+}
+
+// namespaces are those whose custom resources are served; "" for all, and for a kind that knows none.
+func (r *Reconciler) namespaces(t target) []string {
+	if len(r.Namespaces) == 0 || !t.schema.Namespaced {
+		return []string{""}
+	}
+	return r.Namespaces
+}
+
+func (r *Reconciler) allowed(ctx context.Context, t target, namespace string, n need) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: n.verb, Group: t.gvr.Group, Version: t.gvr.Version, Resource: t.gvr.Resource, Subresource: n.subresource,
+		},
+	}}
+	got, err := r.Access.Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("ask for the right to %s: %w", n.describe(t, namespace), err)
+	}
+	return got.Status.Allowed, nil
+}
+
+func (n need) describe(t target, namespace string) string {
+	text := n.verb + " " + t.gvr.Resource
+	if n.subresource != "" {
+		text += "/" + n.subresource
+	}
+	if namespace != "" {
+		text += " in namespace " + namespace
+	}
+	return text
+}
+
+// rule is the RBAC rule that gives all rights for a kind.
+func rule(t target) string {
+	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q, %q], verbs: ["get", "list", "watch", "patch", "update"]}`,
+		t.gvr.Group, t.gvr.Resource, t.gvr.Resource+"/status")
+}

@@ -1,0 +1,156 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/internal/controller/endpoint"
+	"github.com/restmapping/operator/internal/controller/mapping"
+	"github.com/restmapping/operator/internal/metrics"
+	"github.com/restmapping/operator/pkg/engine"
+	"github.com/restmapping/operator/pkg/engine/endpoints"
+	"github.com/restmapping/operator/pkg/engine/fleet"
+)
+
+// Options say where and how the operator runs. The zero value of a field is only usable where it says so.
+type Options struct {
+	// Config is how to reach the API server, with the rights of the operator's ServiceAccount.
+	Config *rest.Config
+	// MetricsAddress and HealthAddress are addresses to listen on; "0" turns them off.
+	MetricsAddress, HealthAddress string
+	// LeaderElect makes the operator act only while it holds the lease.
+	LeaderElect                               bool
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// Namespace is the operator's own.
+	Namespace string
+	// WatchNamespaces limits the custom resources that are served; empty means all.
+	WatchNamespaces []string
+	// Concurrency is how many custom resources of one mapping are worked on at once.
+	Concurrency int
+	// MinInterval is the shortest interval that a mapping can ask for, DrainTimeout how long passes under way may take
+	// to end when the operator stops.
+	MinInterval, DrainTimeout time.Duration
+	// Version stands in the user agent.
+	Version string
+	Log     logr.Logger
+}
+
+func (o Options) userAgent() string { return "restmapping-operator/" + o.Version }
+
+// Run runs the operator until ctx ends and everything it started has ended.
+func Run(ctx context.Context, o Options) error {
+	ctrl.SetLogger(o.Log)
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	meter := metrics.New(ctrlmetrics.Registry)
+	defer meter.Close()
+	if err := wire(ctx, mgr, meter, o); err != nil {
+		return err
+	}
+	o.Log.Info("starting", "version", o.Version, "namespace", o.Namespace, "watchNamespaces", o.WatchNamespaces)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	o.Log.Info("stopped")
+	return nil
+}
+
+func newManager(o Options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("register kinds: %w", err)
+	}
+	grace := o.DrainTimeout * 4 / 3 // above the drain time, so that what is drained can also be recorded
+	mgr, err := manager.New(o.Config, manager.Options{
+		Scheme:                        scheme,
+		Cache:                         cacheOptions(o),
+		Metrics:                       server.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              "restmapping-operator." + v1alpha1.Group,
+		LeaderElectionNamespace:       o.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.RenewDeadline,
+		RetryPeriod:                   &o.RetryPeriod,
+		GracefulShutdownTimeout:       &grace,
+		// The names of our controllers are ours alone; a process that runs the operator twice in turn is a test.
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// cacheOptions keep the cache small, and within the namespaces that the operator may read.
+func cacheOptions(o Options) cache.Options {
+	byObject := map[client.Object]cache.ByObject{
+		&apiextensionsv1.CustomResourceDefinition{}: {Transform: mapping.StripSchemas},
+	}
+	if len(o.WatchNamespaces) > 0 {
+		namespaces := map[string]cache.Config{}
+		for _, namespace := range o.WatchNamespaces {
+			namespaces[namespace] = cache.Config{}
+		}
+		byObject[&v1alpha1.RestEndpoint{}] = cache.ByObject{Namespaces: namespaces}
+	}
+	return cache.Options{ByObject: byObject, DefaultTransform: cache.TransformStripManagedFields()}
+}
+
+// wire puts the parts together and gives them to the manager, which starts and stops them in order: the engine first
+// to stop, the caches it reads after it.
+func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Options) error {
+	c, err := newClients(mgr)
+	if err != nil {
+		return err
+	}
+	resolver, err := newResolver(c, o)
+	if err != nil {
+		return err
+	}
+	registry := endpoints.New(endpoints.Config{Reader: mgr.GetCache(), Secrets: resolver, OperatorNamespace: o.Namespace},
+		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request))
+	watches := fleet.New(c.dynamic, fleet.WithLogger(mgr.GetLogger().WithName("fleet")))
+	eng := engine.New(engine.Config{
+		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver),
+		Events: engine.EventsOf(mgr.GetEventRecorder("restmapping-operator")), Clock: clock.RealClock{},
+		Namespaces: o.WatchNamespaces, Workers: o.Concurrency, MinInterval: o.MinInterval, DrainTimeout: o.DrainTimeout,
+		Jitter: rand.Float64, Observe: meter.Pass,
+	})
+	meter.Watch(eng)
+	registry.Subscribe(func(ref endpoints.Ref) { eng.EndpointChanged(ref.Kind, ref.Namespace) })
+	resolver.Subscribe(func(namespace, _ string) { eng.SecretChanged(namespace) })
+	controller := &mapping.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Dynamic: c.dynamic,
+		Access: c.kubernetes.AuthorizationV1().SelfSubjectAccessReviews(), Engine: eng, Namespaces: o.WatchNamespaces,
+	}
+	return errors.Join(
+		mgr.Add(everywhere{resolver}),
+		mgr.Add(eng),
+		mgr.Add(everywhere{closing{registry, watches}}),
+		endpoint.SetupWithManager(mgr, registry),
+		controller.SetupWithManager(ctx, mgr),
+		addChecks(mgr, c, resolver),
+	)
+}

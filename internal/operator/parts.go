@@ -1,0 +1,101 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/restmapping/operator/pkg/engine/endpoints"
+	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/engine/secrets"
+)
+
+// clients share the manager's configuration, and so its limits and user agent.
+type clients struct {
+	dynamic    *dynamic.DynamicClient
+	metadata   metadata.Interface
+	kubernetes *kubernetes.Clientset
+}
+
+func newClients(mgr manager.Manager) (clients, error) {
+	var (
+		c    clients
+		errs [3]error
+	)
+	c.dynamic, errs[0] = dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	c.metadata, errs[1] = metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	c.kubernetes, errs[2] = kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err := errors.Join(errs[:]...); err != nil {
+		return c, fmt.Errorf("make clients: %w", err)
+	}
+	return c, nil
+}
+
+// newResolver reads Secrets of the served namespaces, and of the operator's own for ClusterRestEndpoints.
+func newResolver(c clients, o Options) (*secrets.Resolver, error) {
+	namespaces := slices.Clone(o.WatchNamespaces)
+	if len(namespaces) > 0 && !slices.Contains(namespaces, o.Namespace) {
+		namespaces = append(namespaces, o.Namespace)
+	}
+	resolver, err := secrets.New(secrets.Config{Metadata: c.metadata, Secrets: c.kubernetes.CoreV1(), Namespaces: namespaces})
+	if err != nil {
+		return nil, fmt.Errorf("make the secret resolver: %w", err)
+	}
+	return resolver, nil
+}
+
+// everywhere lets a runnable run without the lease as well: a standby keeps its caches warm.
+type everywhere struct{ manager.Runnable }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everywhere) NeedLeaderElection() bool { return false }
+
+// closing ends what the engine uses, after the engine.
+type closing struct {
+	registry *endpoints.Registry
+	watches  *fleet.Fleet
+}
+
+const closeTimeout = 10 * time.Second
+
+// Start implements manager.Runnable.
+func (c closing) Start(ctx context.Context) error {
+	<-ctx.Done()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return errors.Join(c.watches.Close(ctx), c.registry.Close(ctx))
+}
+
+// addChecks: alive is that the process answers; ready that caches are in sync and the API server answers.
+func addChecks(mgr manager.Manager, c clients, resolver *secrets.Resolver) error {
+	synced := func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) || !resolver.Synced() {
+			return errors.New("caches are not in sync")
+		}
+		return resolver.Healthy()
+	}
+	apiServer := func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if err := c.kubernetes.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+			return fmt.Errorf("the API server does not answer: %w", err)
+		}
+		return nil
+	}
+	return errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", synced),
+		mgr.AddReadyzCheck("api-server", apiServer),
+	)
+}
