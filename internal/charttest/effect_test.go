@@ -1,0 +1,83 @@
+package charttest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// others holds, for each value, something else than its default.
+func others() map[string]any {
+	return map[string]any{
+		"nameOverride":                        "rest",
+		"fullnameOverride":                    "rest",
+		"replicas":                            3,
+		"image.repository":                    "registry.example.com/operator",
+		"image.tag":                           "v9",
+		"image.digest":                        "sha256:" + strings.Repeat("0", 64),
+		"image.pullPolicy":                    "Always",
+		"imagePullSecrets":                    []any{map[string]any{"name": "registry"}},
+		"crds.install":                        false,
+		"crds.keep":                           false,
+		"serviceAccount.create":               false,
+		"serviceAccount.name":                 "other",
+		"serviceAccount.annotations":          map[string]any{"a": "b"},
+		"rbac.create":                         false,
+		"rbac.userRoles":                      false,
+		"managedKinds":                        []any{map[string]any{"group": "example.com", "resources": []any{"things"}}},
+		"watchNamespaces":                     []any{"team-a"},
+		"concurrency":                         5,
+		"minSyncIntervalSeconds":              31,
+		"drainTimeoutSeconds":                 46,
+		"leaderElection.leaseDurationSeconds": 16,
+		"leaderElection.renewDeadlineSeconds": 11,
+		"leaderElection.retryPeriodSeconds":   3,
+		"kubeAPI.qps":                         51,
+		"kubeAPI.burst":                       101,
+		"log.level":                           "warn",
+		"log.format":                          "console",
+		"metrics.enabled":                     false,
+		"metrics.service.annotations":         map[string]any{"a": "b"},
+		"podDisruptionBudget.enabled":         false,
+		"podDisruptionBudget.maxUnavailable":  "50%",
+		"resources":                           map[string]any{"limits": map[string]any{"memory": "1Gi"}},
+		"podLabels":                           map[string]any{"a": "b"},
+		"podAnnotations":                      map[string]any{"a": "b"},
+		"priorityClassName":                   "high",
+		"nodeSelector":                        map[string]any{"a": "b"},
+		"tolerations":                         []any{map[string]any{"operator": "Exists"}},
+		"affinity":                            map[string]any{"nodeAffinity": map[string]any{}},
+		"topologySpreadConstraints": []any{map[string]any{
+			"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+		}},
+		"extraArgs": []any{"--other"},
+		"extraEnv":  []any{map[string]any{"name": "A", "value": "b"}},
+	}
+}
+
+// TestEveryValueHasAnEffect: a value that changes nothing in the manifest is a lie to its reader.
+func TestEveryValueHasAnEffect(t *testing.T) {
+	t.Parallel()
+	usual, other := Render(t, nil), others()
+	for _, v := range documented(t) {
+		t.Run(v.Key, func(t *testing.T) {
+			t.Parallel()
+			set, known := other[v.Key]
+			if !known {
+				t.Fatalf("give value %s something else than its default in this test", v.Key)
+			}
+			if bytes.Equal(usual, Render(t, nested(v.Key, set))) {
+				t.Errorf("%s: %v changes nothing", v.Key, set)
+			}
+		})
+	}
+}
+
+// nested makes {a: {b: value}} of a.b.
+func nested(key string, content any) map[string]any {
+	first, rest, more := strings.Cut(key, ".")
+	if !more {
+		return map[string]any{first: content}
+	}
+	return map[string]any{first: nested(rest, content)}
+}

@@ -1,0 +1,13 @@
+package process
+
+import "syscall"
+
+// attributes puts the child into its own process group, so that Ctrl-C in a terminal reaches only the parent, which
+// then stops its children in order; and lets the kernel kill the child when the parent dies.
+func attributes(user *User) *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if user != nil {
+		attributes.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
+	}
+	return attributes
+}
