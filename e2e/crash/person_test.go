@@ -1,0 +1,54 @@
+//go:build crash
+
+package crash_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/lifecycle"
+)
+
+// person answers what the operator asks where an API offers nothing to find an object by.
+type person struct {
+	// since is when each question was first seen: before it is answered, what is under way must have come to its end.
+	since    map[string]time.Time
+	answered int
+}
+
+const thinking = 3 * time.Second
+
+// answer looks outside and answers. It gives what it could not do.
+func (p *person) answer(s *scene, c class, obj *unstructured.Unstructured) []string {
+	stalled := condition(obj, v1alpha1.ConditionStalled)
+	if stalled["reason"] != v1alpha1.ReasonCreateOutcomeUnknown || obj.GetAnnotations()[v1alpha1.ResolveAnnotation] != "" {
+		return nil
+	}
+	var record lifecycle.Record
+	if err := json.Unmarshal([]byte(obj.GetAnnotations()[v1alpha1.RecordAnnotation]), &record); err != nil || record.Phase != lifecycle.PhaseCreating {
+		return nil
+	}
+	if _, ok := p.since[record.Attempt]; !ok {
+		p.since[record.Attempt] = time.Now()
+	}
+	if time.Since(p.since[record.Attempt]) < thinking {
+		return []string{c.kind + " " + obj.GetName() + " asks a person"}
+	}
+	text := "absent@" + record.Attempt
+	switch objects := s.server.of(c, string(obj.GetUID())); len(objects) {
+	case 0:
+	case 1:
+		text = "adopt=" + objects[0].ID + "@" + record.Attempt
+	default:
+		return []string{fmt.Sprintf("%s %s has %d objects", c.kind, obj.GetName(), len(objects))}
+	}
+	if err := s.tryPatch(c, obj.GetName(), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ResolveAnnotation, text)); err != nil {
+		return []string{err.Error()}
+	}
+	p.answered++
+	return []string{c.kind + " " + obj.GetName() + " was answered " + text}
+}
