@@ -1,0 +1,194 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# What the targets work on. Each can be set on the command line: make test PKGS=./pkg/mapping/... RUN=TestCompile
+PKGS ?= ./...
+RUN ?=
+FUZZTIME ?= 30s
+IMAGE ?= restmapping-operator
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+BENCH_ARGS ?=
+DEMO_ARGS ?=
+RUN_ARGS ?=
+
+BIN := $(CURDIR)/bin
+CACHE := $(CURDIR)/.cache
+CHART := deploy/helm/restmapping-operator
+CRDS := $(CHART)/files/crds
+
+# Pinned tools. The version is part of the file's name, so that another version is another file.
+GOLANGCI_LINT := $(BIN)/golangci-lint-v2.15.0
+CONTROLLER_GEN := $(BIN)/controller-gen-v0.23.0
+GOTESTSUM := $(BIN)/gotestsum-v1.13.0
+
+# Packages with tests against real servers.
+E2E_PKGS = $(shell grep -rl --include='*_test.go' '^//go:build e2e' . | xargs -r -n1 dirname | sort -u)
+# Packages whose tests compare with golden files.
+GOLDEN_PKGS = $(shell grep -rl --include='*_test.go' 'restmapping/operator/internal/golden"' . | xargs -r -n1 dirname | sort -u)
+
+##@ General
+
+.PHONY: help
+help: ## Show this text.
+	@awk 'BEGIN {FS = ":.*##"; print "Usage: make TARGET [VARIABLE=value ...]"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*##/ {printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+##@ Develop
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Generate the deep copies of the API types.
+	@echo "generate: deep copies of ./api"
+	@$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: manifests
+manifests: $(CONTROLLER_GEN) ## Generate the CRDs of the chart.
+	@echo "manifests: CRDs into $(CRDS)"
+	@$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=$(CRDS)
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the code.
+	@$(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Look for mistakes and breaches of style.
+	@echo "lint: golangci-lint over all packages (the first run takes minutes)"
+	@$(GOLANGCI_LINT) run --allow-serial-runners ./...
+
+.PHONY: lint-fix
+lint-fix: $(GOLANGCI_LINT) ## The same, and repair what can be repaired.
+	@$(GOLANGCI_LINT) run --allow-serial-runners --fix ./...
+
+.PHONY: vet
+vet: ## Run go vet.
+	@go vet -tags 'cluster e2e' $(PKGS)
+
+.PHONY: tidy
+tidy: ## Tidy go.mod.
+	@echo "tidy: go.mod"
+	@go mod tidy
+
+# Without -trimpath and with cgo, unlike the image: so it shares the build cache with the tests, which saves minutes.
+.PHONY: build
+build: ## Build bin/operator.
+	@echo "build: bin/operator $(VERSION)"
+	@go build -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" -o $(BIN)/operator ./cmd/operator
+
+.PHONY: run
+run: controlplane build ## Run the operator against a control plane of its own, until Ctrl-C.
+	@go run ./hack/run $(RUN_ARGS)
+
+.PHONY: image
+image: ## Build the container image IMAGE:VERSION.
+	@docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t $(IMAGE):$(VERSION) .
+
+##@ Servers for tests and the demo
+
+.PHONY: controlplane
+controlplane: ## Build etcd, kube-apiserver, kube-controller-manager, kubectl and helm.
+	@hack/build.sh controlplane
+
+.PHONY: gitea
+gitea: ## Build Gitea.
+	@hack/build.sh gitea
+
+.PHONY: rabbitmq
+rabbitmq: ## Install RabbitMQ where it is missing and the rights are there.
+	@hack/build.sh rabbitmq
+
+##@ Demo
+
+.PHONY: demo
+demo: controlplane gitea build ## Show the operator at work: a control plane, a real Gitea, and mappings.
+	@go run ./e2e/demo $(DEMO_ARGS)
+
+.PHONY: demo-down
+demo-down: ## End what the demo left running.
+	@go run ./e2e/demo down
+
+##@ Test
+
+.PHONY: test
+test: controlplane $(GOTESTSUM) ## Unit, golden and cluster tests with the race detector. PKGS= and RUN= narrow them down.
+	@echo "test: unit, golden and cluster tests"
+	@$(GOTESTSUM) -- -race -shuffle=on -timeout 30m -tags cluster -run '$(RUN)' $(PKGS)
+
+.PHONY: test-unit
+test-unit: ## Only the tests that need no control plane.
+	@go test -shuffle=on -run '$(RUN)' $(PKGS)
+
+.PHONY: e2e
+e2e: controlplane gitea rabbitmq build $(GOTESTSUM) ## The chart's rights, a real Gitea, a real RabbitMQ. RUN= narrows them down.
+	@echo "e2e: tests against real servers"
+	@$(GOTESTSUM) -- -timeout 60m -p 1 -tags e2e -run '$(RUN)' $(E2E_PKGS)
+
+.PHONY: test-crash
+test-crash: controlplane ## Kill the operator at every point and at random, and break all around it. CRASH_LONG=1, CRASH_KILLS=, CRASH_SEED=.
+	@echo "test-crash: about eight minutes, with CRASH_LONG=1 about two hours"
+	@go test -v -count=1 -timeout 180m -tags crash -run '$(RUN)' ./e2e/crash
+
+.PHONY: test-model
+test-model: ## The long form of the model: every interleaving of two processes, and each safety rule switched off.
+	@go test ./pkg/lifecycle/model/ -count=1 -timeout 30m -v -args -model.long
+
+.PHONY: bench
+bench: controlplane build ## Measure the fixed scenarios and print the ratios.
+	@go run ./e2e/bench $(BENCH_ARGS)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test for FUZZTIME.
+	@grep -rl --include='*_test.go' '^func Fuzz' . | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' "$$file"); do \
+			echo "fuzz: $$name in $$(dirname "$$file") for $(FUZZTIME)"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+		done; \
+	done
+
+.PHONY: cover
+cover: controlplane ## Measure how much of the code the tests reach.
+	@mkdir -p $(CACHE)
+	@go test -tags cluster -coverpkg=./api/...,./cmd/...,./internal/controller/...,./pkg/... -coverprofile=$(CACHE)/cover.out $(PKGS)
+	@go tool cover -html=$(CACHE)/cover.out -o $(CACHE)/cover.html
+	@go tool cover -func=$(CACHE)/cover.out | tail -1
+	@echo "cover: the lines are in .cache/cover.html"
+
+.PHONY: golden
+golden: ## Rewrite the golden files; read the difference before you commit it.
+	@echo "golden: $(GOLDEN_PKGS)"
+	@go test $(GOLDEN_PKGS) -update
+	@git status --short
+
+##@ Verify
+
+.PHONY: verify
+verify: ## Fail when generated files or go.mod are not up to date.
+	@hack/verify.sh
+
+.PHONY: helm-lint
+helm-lint: controlplane ## Check the chart.
+	@$(BIN)/helm lint --strict $(CHART)
+	@$(BIN)/helm template restmapping-operator $(CHART) --namespace restmapping-system >/dev/null
+	@echo "helm-lint: the chart renders"
+
+.PHONY: helm-golden
+helm-golden: controlplane ## Rewrite the golden files of the chart.
+	@go test ./internal/charttest/... -update
+	@git status --short -- internal/charttest $(CHART)
+
+.PHONY: presubmit
+presubmit: lint verify helm-lint test e2e ## Everything that CI runs.
+
+# Tools. They are installed into a folder of their own first, because go install knows no versions in names.
+$(GOLANGCI_LINT): TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(CONTROLLER_GEN): TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
+$(GOTESTSUM): TOOL := gotest.tools/gotestsum
+$(GOLANGCI_LINT) $(CONTROLLER_GEN) $(GOTESTSUM):
+	@echo "tools: building $(notdir $@) (the first time takes minutes)"
+	@mkdir -p $@.new
+	@GOBIN=$@.new go install $(TOOL)@$(lastword $(subst -, ,$(notdir $@)))
+	@mv $@.new/* $@
+	@rmdir $@.new
