@@ -44,6 +44,8 @@ const (
 	NullsOmit Nulls = "Omit"
 	// NullsSend sends null, so that the server has nothing there.
 	NullsSend Nulls = "Send"
+	// NullsRemove takes away what the server has there, in the way of each body.
+	NullsRemove Nulls = "Remove"
 )
 
 // Field carries one value of the custom resource into the body. A value that is null, or an absent optional, is not
@@ -51,6 +53,9 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.from) != has(self.value)",message="field: exactly one of from and value"
 // +kubebuilder:validation:XValidation:rule="(has(self.compare) && self.compare == 'MapByKey') == has(self.key)",message="field: key goes with compare MapByKey, and only with it"
+// +kubebuilder:validation:XValidation:rule="!has(self.immutable) || !self.immutable || !has(self.writeOnly) || !self.writeOnly",message="field: nobody can see whether a writeOnly field was changed, so it cannot be immutable"
+// +kubebuilder:validation:XValidation:rule="!has(self.immutable) || !self.immutable || !has(self.operations) || 'Create' in self.operations",message="field: an immutable field is sent on create; add Create to operations"
+// +kubebuilder:validation:XValidation:rule="!has(self.always) || !self.always || !has(self.operations) || 'Update' in self.operations",message="field: always is about updates; add Update to operations"
 type Field struct {
 	// From is the path of a field of the custom resource, such as spec.description.
 	// +optional
@@ -81,9 +86,10 @@ type Field struct {
 	// +kubebuilder:validation:MaxLength=255
 	Key string `json:"key,omitempty"`
 	// Nulls says what a null value, or an absent one, means: Omit, which is the default, neither sends nor compares it;
-	// Send sends null, and compares it with null or absent.
+	// Send sends null, and compares it with null or absent; Remove takes away what the server has there: Desired and
+	// Overlay leave it out, Changed sends null, JSONPatch removes it.
 	// +optional
-	// +kubebuilder:validation:Enum=Omit;Send
+	// +kubebuilder:validation:Enum=Omit;Send;Remove
 	Nulls Nulls `json:"nulls,omitempty"`
 	// ObservedAt is the path in the observed object where this value is read back, when that is not To.
 	// +optional
@@ -92,6 +98,14 @@ type Field struct {
 	// WriteOnly says that the server never gives the value back: it is sent with every write and never compared.
 	// +optional
 	WriteOnly bool `json:"writeOnly,omitempty"`
+	// Always sends the field with every update, also when it does not differ: for a server that demands it. Desired and
+	// Overlay do so anyway.
+	// +optional
+	Always bool `json:"always,omitempty"`
+	// Immutable says that the server lets nobody change the value after the create. It is sent on create and in updates
+	// that hold everything, never as a change; another value is ImmutableFieldChanged.
+	// +optional
+	Immutable bool `json:"immutable,omitempty"`
 }
 
 // StatusField carries one value of the observed object into the custom resource's status.

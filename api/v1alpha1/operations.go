@@ -226,6 +226,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.body) || !has(self.bodyExpression)",message="update: at most one of body and bodyExpression"
 // +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="update: encoding Raw needs bodyExpression and contentType"
+// +kubebuilder:validation:XValidation:rule="!has(self.bodyExpression) || (!has(self.carry) && !has(self.strip))",message="update: carry and strip go with body; a bodyExpression does it with merge and omit"
 type UpdateOperation struct {
 	RequestTemplate `json:",inline"`
 	// +optional
@@ -236,6 +237,21 @@ type UpdateOperation struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Desired;Changed;Overlay;JSONPatch;None
 	Body BodyMode `json:"body,omitempty"`
+	// Carry are paths of the object as it was read that are copied into the body as they are, such as a version that the
+	// server wants back: for the bodies Desired and Changed. What is not there is left out.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Carry []string `json:"carry,omitempty"`
+	// Strip are paths that the server does not take back, although it shows them: they are left out of an Overlay.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Strip []string `json:"strip,omitempty"`
 	// BodyExpression gives the whole body; desired and changed are what those modes would send, observed is the
 	// object as read.
 	// +optional

@@ -73,7 +73,7 @@ func found(f Facts) Step {
 	case f.Unmarked:
 		return unmarked()
 	case f.Immutable:
-		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "a field that is only sent on create was changed; put it back, or delete the custom resource and create it anew"}
+		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "a field that cannot be changed after the create was changed; put it back, or delete the custom resource and create it anew"}
 	case f.Equal:
 		return Step{Action: Finish, Reason: v1alpha1.ReasonInSync}
 	case f.Policy.Drift == v1alpha1.DriftReport:

@@ -37,9 +37,9 @@ func (s *Pass) bodyValue(ctx context.Context, plan *operationPlan, observed any)
 	}
 	switch plan.body {
 	case v1alpha1.BodyDesired:
-		value, err = s.desired(ctx, plan.operation)
+		value, err = s.carried(plan, observed)(s.desired(ctx, plan.operation))
 	case v1alpha1.BodyChanged:
-		value, err = s.changed(ctx, observed)
+		value, err = s.carried(plan, observed)(s.changed(ctx, observed))
 	case v1alpha1.BodyOverlay:
 		value, err = s.overlay(ctx, plan, observed)
 	case v1alpha1.BodyJSONPatch:
@@ -70,6 +70,21 @@ func (s *Pass) bodyFromExpression(ctx context.Context, plan *operationPlan, obse
 	return s.evaluate(ctx, plan.bodyFrom, more)
 }
 
+// carried copies what the server wants back out of the observed object into a body.
+func (s *Pass) carried(plan *operationPlan, observed any) func(map[string]any, error) (any, error) {
+	return func(document map[string]any, err error) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range plan.carry {
+			if value, there := path.get(observed); there {
+				path.set(document, value)
+			}
+		}
+		return document, nil
+	}
+}
+
 // fieldValue gives what the custom resource wants for a field. present is false for null and for what is not there,
 // unless the field sends null.
 func (s *Pass) fieldValue(ctx context.Context, f *fieldPlan) (value any, present bool, err error) {
@@ -83,7 +98,7 @@ func (s *Pass) fieldValue(ctx context.Context, f *fieldPlan) (value any, present
 	case err != nil:
 		return nil, false, err
 	case !present:
-		return nil, f.sendNull, nil
+		return nil, f.nulls == v1alpha1.NullsSend, nil
 	case f.compare != v1alpha1.CompareMapByKey:
 		return value, true, nil
 	}
@@ -118,25 +133,32 @@ func (s *Pass) changed(ctx context.Context, observed any) (map[string]any, error
 	patch := map[string]any{}
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
-		if !f.onUpdate || f.compare == v1alpha1.CompareIgnore && !f.writeOnly {
+		if !f.changes() {
 			continue
 		}
 		want, present, err := s.fieldValue(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		if !present {
-			continue
-		}
 		got, _ := f.observedAt.get(observed)
 		switch {
-		case f.writeOnly:
+		case !present:
+			if f.leaves(got) {
+				f.to.set(patch, nil) // a merge patch removes what is null (RFC 7386, section 2)
+			}
+		case f.unasked():
 			f.to.set(patch, want)
 		case !f.equal(want, got):
 			f.to.set(patch, difference(f.compare, want, got))
 		}
 	}
 	return patch, nil
+}
+
+// leaves tells whether the server has something where the custom resource, which has nothing there, wants nothing left.
+// Nobody can see that of a writeOnly field.
+func (f *fieldPlan) leaves(got any) bool {
+	return f.nulls == v1alpha1.NullsRemove && (f.writeOnly || !isNothing(got))
 }
 
 // difference narrows a wanted object down to the keys that differ. Everything else, lists included, is sent whole: a
@@ -176,12 +198,20 @@ func (s *Pass) overlay(ctx context.Context, plan *operationPlan, observed any) (
 	if err != nil {
 		return nil, err
 	}
-	merged := layOver(base, desired)
+	merged := copyObjects(layOver(base, desired))
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
-		if value, wanted := f.to.get(desired); f.compare == v1alpha1.CompareWhole && wanted && f.on(plan.operation) {
-			f.to.set(merged, value) // as a whole: what the server has beside it goes
+		value, wanted := f.to.get(desired)
+		switch {
+		case !f.on(plan.operation):
+		case wanted && f.compare == v1alpha1.CompareWhole:
+			f.to.set(merged, copyValue(value)) // as a whole: what the server has beside it goes
+		case !wanted && f.nulls == v1alpha1.NullsRemove:
+			f.to.drop(merged)
 		}
+	}
+	for _, path := range plan.strip {
+		path.drop(merged)
 	}
 	return merged, nil
 }

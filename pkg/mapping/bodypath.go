@@ -139,6 +139,15 @@ func (p bodyPath) get(document any) (any, bool) {
 	return document, true
 }
 
+// drop removes what stands at the path. The path must not be empty.
+func (p bodyPath) drop(document map[string]any) {
+	last := len(p) - 1
+	above, _ := p[:last].get(document)
+	if object, ok := above.(map[string]any); ok {
+		delete(object, p[last])
+	}
+}
+
 // set puts a value at the path and makes the objects on the way. What stands in the way and is no object is
 // replaced. The path must not be empty.
 func (p bodyPath) set(document map[string]any, value any) {

@@ -16,12 +16,12 @@ type Difference struct {
 type Comparison struct {
 	// Differences can be put right by an update.
 	Differences []Difference
-	// Immutable are differences in fields that are sent on create only.
+	// Immutable are differences in fields that are sent on create only, or that the mapping calls immutable.
 	Immutable []Difference
 }
 
 // Compare finds what differs. Only fields that the mapping owns count: never what the server added, never writeOnly
-// fields. A field that is sent on create only counts when the observed object shows its value.
+// fields. A field that cannot be changed counts when the observed object shows its value.
 func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 	var result Comparison
 	for i := range s.program.fields {
@@ -37,13 +37,15 @@ func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 			return Comparison{}, err
 		}
 		got, _ := f.observedAt.get(observed)
+		differs := f.leaves(got)
+		if present {
+			differs = !f.equal(want, got)
+		}
 		switch {
-		case !present:
-		case f.onUpdate:
-			if !f.equal(want, got) {
-				result.Differences = append(result.Differences, Difference{f.written})
-			}
-		case got != nil && !f.equal(want, got):
+		case !differs:
+		case f.onUpdate && !f.immutable:
+			result.Differences = append(result.Differences, Difference{f.written})
+		case got != nil:
 			result.Immutable = append(result.Immutable, Difference{f.written})
 		}
 	}

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -128,7 +129,7 @@ func (c *compiler) checkFormField(plan *operationPlan, f *fieldPlan) {
 	if len(f.to) > 1 {
 		c.fail(f.field+".to", `%s sends a form, which has no objects inside; give one name, such as ["a.b"], or build the form with bodyExpression`, plan.field)
 	}
-	if f.sendNull {
+	if f.nulls == v1alpha1.NullsSend {
 		c.fail(f.field+".nulls", "%s sends a form, which cannot hold null; give the empty text with a value such as self.spec.?name.orValue('')", plan.field)
 	}
 	if f.from == nil || c.target.Schema == nil {
@@ -141,6 +142,39 @@ func (c *compiler) checkFormField(plan *operationPlan, f *fieldPlan) {
 
 // sendsFields tells whether the body is made of the fields alone.
 func (o *operationPlan) sendsFields() bool { return o.bodyFrom == nil && o.body != v1alpha1.BodyNone }
+
+// editBody compiles what is taken over from the observed object, or left out of it.
+func (c *compiler) editBody(plan *operationPlan, o *v1alpha1.UpdateOperation) {
+	plan.carry = c.bodyPaths(o.Carry, plan.field+".carry")
+	plan.strip = c.bodyPaths(o.Strip, plan.field+".strip")
+	switch {
+	case len(o.Carry) > 0 && plan.bodyFrom != nil:
+		c.fail(plan.field+".carry", "carry goes with body; in a bodyExpression write merge(desired, {'version': observed.version})")
+	case len(o.Carry) > 0 && plan.body != v1alpha1.BodyDesired && plan.body != v1alpha1.BodyChanged:
+		c.fail(plan.field+".carry", "carry is for the bodies Desired and Changed, and this one is %s; an Overlay holds everything that was read, and a JSONPatch tests it", plan.body)
+	}
+	switch {
+	case len(o.Strip) > 0 && plan.bodyFrom != nil:
+		c.fail(plan.field+".strip", "strip goes with body; in a bodyExpression write omit(merge(observed, desired), ['updated_at'])")
+	case len(o.Strip) > 0 && plan.body != v1alpha1.BodyOverlay:
+		c.fail(plan.field+".strip", "strip is for the body Overlay; the other bodies hold nothing that the fields do not name")
+	}
+	for i, path := range plan.carry {
+		if plan.encoding == v1alpha1.EncodingForm && len(path) > 1 {
+			c.fail(fmt.Sprintf("%s.carry[%d]", plan.field, i), "a form has no objects inside; give one name")
+		}
+	}
+}
+
+func (c *compiler) bodyPaths(sources []string, field string) []bodyPath {
+	var paths []bodyPath
+	for i, source := range sources {
+		if path := c.bodyPath(source, fmt.Sprintf("%s[%d]", field, i)); path != nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
 
 func (c *compiler) exclusiveBody(plan *operationPlan, given v1alpha1.BodyMode) {
 	if plan.bodyFrom != nil && given != "" {

@@ -17,7 +17,8 @@ func (c *compiler) compileFields() {
 
 func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 	plan := fieldPlan{
-		field: field, written: f.To, compare: f.Compare, key: f.Key, writeOnly: f.WriteOnly, sendNull: f.Nulls == v1alpha1.NullsSend,
+		field: field, written: f.To, compare: f.Compare, key: f.Key, nulls: orDefault(f.Nulls, v1alpha1.NullsOmit),
+		writeOnly: f.WriteOnly, always: f.Always, immutable: f.Immutable,
 		onCreate: len(f.Operations) == 0 || slices.Contains(f.Operations, v1alpha1.OnCreate),
 		onUpdate: len(f.Operations) == 0 || slices.Contains(f.Operations, v1alpha1.OnUpdate),
 	}
@@ -27,8 +28,8 @@ func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 	if !slices.Contains(comparisons(), plan.compare) {
 		c.fail(field+".compare", "the comparison is one of %v", comparisons())
 	}
-	if !slices.Contains([]v1alpha1.Nulls{"", v1alpha1.NullsOmit, v1alpha1.NullsSend}, f.Nulls) {
-		c.fail(field+".nulls", "nulls is Omit or Send")
+	if !slices.Contains([]v1alpha1.Nulls{v1alpha1.NullsOmit, v1alpha1.NullsSend, v1alpha1.NullsRemove}, plan.nulls) {
+		c.fail(field+".nulls", "nulls is Omit, Send or Remove")
 	}
 	if (plan.compare == v1alpha1.CompareMapByKey) != (f.Key != "") {
 		c.fail(field+".key", "key and compare: MapByKey go together: the name of the key that tells the objects of the list apart")
@@ -48,6 +49,7 @@ func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 		c.fail(field+".observedAt", "a writeOnly field is never read back; remove observedAt or writeOnly")
 	}
 	c.checkFieldOverlap(plan.to, field+".to")
+	c.checkFieldSending(&plan)
 	c.program.fields = append(c.program.fields, plan)
 }
 
@@ -55,6 +57,46 @@ func comparisons() []v1alpha1.Compare {
 	return []v1alpha1.Compare{
 		v1alpha1.CompareExact, v1alpha1.CompareWhole, v1alpha1.CompareSet, v1alpha1.CompareMapByKey, v1alpha1.CompareCaseInsensitive,
 		v1alpha1.CompareNumber, v1alpha1.CompareQuantity, v1alpha1.CompareTimestamp, v1alpha1.CompareIgnore,
+	}
+}
+
+// checkFieldSending refuses what says at once that a field is sent and that it is not.
+func (c *compiler) checkFieldSending(f *fieldPlan) {
+	switch {
+	case f.immutable && f.writeOnly:
+		c.fail(f.field+".immutable", "nobody can see whether a writeOnly field was changed; remove immutable or writeOnly")
+	case f.immutable && f.compare == v1alpha1.CompareIgnore:
+		c.fail(f.field+".immutable", "a field that is never compared is never seen to change; remove immutable or compare: Ignore")
+	case f.immutable && !f.onCreate:
+		c.fail(f.field+".immutable", "an immutable field is sent on create; add Create to operations")
+	case f.always && !f.onUpdate:
+		c.fail(f.field+".always", "always is about updates; add Update to operations")
+	}
+	c.checkFieldBody(f)
+}
+
+// checkFieldBody refuses what the body of the update cannot say.
+func (c *compiler) checkFieldBody(f *fieldPlan) {
+	update := c.program.operations[rest.Update]
+	if update == nil || !f.onUpdate || !update.sendsFields() {
+		return
+	}
+	patches := update.body == v1alpha1.BodyJSONPatch
+	switch {
+	case patches && f.always:
+		c.fail(f.field+".always", "a JSONPatch holds what differs and nothing else; remove always, or choose another body")
+	case patches && f.writeOnly && f.nulls == v1alpha1.NullsRemove:
+		c.fail(f.field+".nulls", "a JSONPatch can only remove what is there, and nobody can see whether a writeOnly field is; use nulls: Send")
+	case update.body == v1alpha1.BodyChanged && update.encoding == v1alpha1.EncodingForm && f.nulls == v1alpha1.NullsRemove:
+		c.fail(f.field+".nulls", "a form cannot hold null, so a Changed form cannot remove anything; use body: Desired, or send the empty text with a value such as self.spec.?name.orValue('')")
+	}
+	for i, path := range update.carry {
+		c.checkOverlap(f.to, path, f.field+".to", fmt.Sprintf("%s.carry[%d]", update.field, i))
+	}
+	for i, path := range update.strip {
+		if f.to != nil && f.to.startsWith(path) {
+			c.fail(f.field+".to", "%s is sent by this field and left out by %s.strip[%d]; remove one of the two", f.to, update.field, i)
+		}
 	}
 }
 

@@ -70,6 +70,7 @@ func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 		v1alpha1.BodyJSONPatch, v1alpha1.BodyNone)
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired, celrules.Changed, celrules.Observed, celrules.ObservedHeaders)...)
 	c.exclusiveBody(plan, o.Body)
+	c.editBody(plan, o)
 	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
 }
 

@@ -19,19 +19,20 @@ func (s *Pass) jsonPatch(ctx context.Context, plan *operationPlan, observed any)
 	patch := &patchBuilder{operations: []any{}, document: copyObjects(object)}
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
-		if !f.onUpdate || f.compare == v1alpha1.CompareIgnore && !f.writeOnly {
+		if !f.changes() {
 			continue
 		}
 		want, present, err := s.fieldValue(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		if !present {
-			continue
-		}
 		got, _ := f.observedAt.get(observed)
 		switch {
-		case f.writeOnly:
+		case !present:
+			if _, there := f.to.get(patch.document); there && f.leaves(got) {
+				patch.remove(f.to)
+			}
+		case f.unasked():
 			patch.put(f.to, want, false)
 		case !f.equal(want, got):
 			patch.change(f.compare, f.to, want)

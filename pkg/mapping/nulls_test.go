@@ -89,7 +89,7 @@ func TestAKeyedListThatIsNullEqualsOnlyNull(t *testing.T) {
 
 func TestNullsAreCheckedWhenCompiled(t *testing.T) {
 	t.Parallel()
-	wantOneError(t, compileErrors(t, widgetTarget(t), parent("Keep")), "spec.fields[0].nulls", "Omit or Send")
+	wantOneError(t, compileErrors(t, widgetTarget(t), parent("Keep")), "spec.fields[0].nulls", "Omit, Send or Remove")
 	flat := func(s *v1alpha1.RestMappingSpec) { s.Fields[0].To = "parent" }
 	got := compileErrors(t, widgetTarget(t), parent(v1alpha1.NullsSend), flat, createAs(v1alpha1.EncodingForm, "", ""))
 	wantOneError(t, got, "spec.fields[0].nulls", "a form, which cannot hold null")

@@ -73,6 +73,8 @@ type operationPlan struct {
 	encoding       v1alpha1.Encoding
 	body           v1alpha1.BodyMode
 	bodyFrom       *expression
+	// carry are copied from the observed object into the body, strip are left out of it.
+	carry, strip []bodyPath
 	// selected is nil when the mapping does not say where the object is.
 	selected *expression
 }
@@ -112,8 +114,18 @@ type fieldPlan struct {
 	// key tells the elements of a list apart that is compared as MapByKey.
 	key       string
 	writeOnly bool
-	// sendNull tells that a value that is not there is sent, and compared, as null.
-	sendNull bool
+	// nulls says what a value that is not there means.
+	nulls v1alpha1.Nulls
+	// always tells that it is sent with every update, immutable that it is never sent as a change.
+	always, immutable bool
+}
+
+// unasked tells whether an update holds the field also when nothing is known to differ in it.
+func (f *fieldPlan) unasked() bool { return f.writeOnly || f.always }
+
+// changes tells whether an update that holds only what differs may hold the field.
+func (f *fieldPlan) changes() bool {
+	return f.onUpdate && (f.unasked() || !f.immutable && f.compare != v1alpha1.CompareIgnore)
 }
 
 // on tells whether the field is sent with an operation.

@@ -58,7 +58,7 @@ func wishes(t *rapid.T) (*Program, map[string]any) {
 		spec[name] = values(3).Draw(t, "value of "+name)
 		p.fields = append(p.fields, fieldPlan{
 			from: bodyPath{"spec", name}, to: place, observedAt: place, written: name,
-			onCreate: true, onUpdate: true, compare: modes.Draw(t, "compare"), sendNull: rapid.Bool().Draw(t, "send null"),
+			onCreate: true, onUpdate: true, compare: modes.Draw(t, "compare"), nulls: rapid.SampledFrom([]v1alpha1.Nulls{v1alpha1.NullsOmit, v1alpha1.NullsSend, v1alpha1.NullsRemove}).Draw(t, "nulls"),
 		})
 	}
 	return p, map[string]any{"spec": spec}
