@@ -96,9 +96,10 @@ controlplane: ## Build etcd, kube-apiserver, kube-controller-manager, kubectl an
 gitea: ## Build Gitea.
 	@hack/build.sh gitea
 
-.PHONY: rabbitmq
-rabbitmq: ## Install RabbitMQ where it is missing and the rights are there.
-	@hack/build.sh rabbitmq
+.PHONY: servers
+servers: gitea ## All servers of the end-to-end tests: Gitea, PocketBase, Toxiproxy, and Debian's RabbitMQ, LXD, Alertmanager.
+	@hack/build.sh others
+	@hack/build.sh packages
 
 ##@ Demo
 
@@ -122,7 +123,7 @@ test-unit: ## Only the tests that need no control plane.
 	@go test -shuffle=on -run '$(RUN)' $(PKGS)
 
 .PHONY: e2e
-e2e: controlplane gitea rabbitmq build $(GOTESTSUM) ## The chart's rights, a real Gitea, a real RabbitMQ. RUN= narrows them down.
+e2e: controlplane servers build $(GOTESTSUM) ## The chart's rights and real servers. RUN= narrows them down.
 	@echo "e2e: tests against real servers"
 	@$(GOTESTSUM) -- -timeout 60m -p 1 -tags e2e -run '$(RUN)' $(E2E_PKGS)
 

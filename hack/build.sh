@@ -3,7 +3,8 @@
 #
 #   hack/build.sh controlplane   etcd, kube-apiserver, kube-controller-manager, kubectl, helm
 #   hack/build.sh gitea          Gitea with SQLite, and its templates
-#   hack/build.sh rabbitmq       Debian's rabbitmq-server, where apt-get and the rights are there
+#   hack/build.sh others         PocketBase, Toxiproxy
+#   hack/build.sh packages       Debian's RabbitMQ, LXD and Alertmanager, where apt-get and the rights are there
 #
 # What is there in the right version is left alone: bin/.stamps/NAME holds a fingerprint of the module and the flags.
 set -euo pipefail
@@ -90,34 +91,53 @@ gitea() {
   echo "[2/2] gitea-static: done"
 }
 
-rabbitmq() {
-  if [[ -x /usr/lib/rabbitmq/bin/rabbitmq-server ]]; then
-    echo "[1/1] rabbitmq-server is installed"
+# others builds the smaller servers.
+others() {
+  local dir=$root/e2e/servers
+  export CGO_ENABLED=0
+  mkdir -p "$stamps"
+  build 1/2 pocketbase "$dir" github.com/pocketbase/pocketbase/examples/base -ldflags "-s -w"
+  build 2/2 toxiproxy "$dir" github.com/Shopify/toxiproxy/v2/cmd/server -ldflags "-s -w"
+}
+
+# packages installs Debian's servers that are missing: RabbitMQ, LXD and Alertmanager.
+packages() {
+  local missing=()
+  [[ -x /usr/lib/rabbitmq/bin/rabbitmq-server ]] || missing+=(rabbitmq-server)
+  command -v lxd >/dev/null || missing+=(lxd)
+  command -v prometheus-alertmanager >/dev/null || missing+=(prometheus-alertmanager)
+  if ((${#missing[@]} == 0)); then
+    echo "[1/1] rabbitmq-server, lxd and prometheus-alertmanager are installed"
     return
   fi
   if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
-    echo "RabbitMQ is not installed. Install it, for example: sudo apt-get install --no-install-recommends rabbitmq-server" >&2
+    echo "Not installed: ${missing[*]}. Install it, for example: sudo apt-get install --no-install-recommends ${missing[*]}" >&2
     exit 1
   fi
-  echo "[1/1] rabbitmq-server: installing with apt-get ..."
-  local policy=/usr/sbin/policy-rc.d ours=false
-  # Tests start a server of their own, so the package's service is not to start.
+  echo "[1/1] ${missing[*]}: installing with apt-get ..."
+  install_quietly "${missing[@]}"
+}
+
+# install_quietly PACKAGE... installs without starting the packages' services: tests start servers of their own.
+install_quietly() {
+  local policy=/usr/sbin/policy-rc.d ours=false code=0 name
   if [[ ! -e $policy ]]; then
     ours=true
     printf '#!/bin/sh\nexit 101\n' >"$policy"
     chmod 755 "$policy"
   fi
-  local code=0
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends rabbitmq-server; } || code=$?
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } || code=$?
   if $ours; then rm -f "$policy"; fi
-  if ((code == 0)) && [[ -d /run/systemd/system ]]; then systemctl disable rabbitmq-server; fi
+  if ((code == 0)) && [[ -d /run/systemd/system ]]; then
+    for name in "$@"; do systemctl disable "$name" || true; done
+  fi
   return "$code"
 }
 
 case ${1:-} in
-controlplane | gitea | rabbitmq) "$1" ;;
+controlplane | gitea | others | packages) "$1" ;;
 *)
-  sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac

@@ -32,7 +32,7 @@ type RabbitMQ struct {
 // the start alone.
 func StartRabbitMQ(ctx context.Context, options Options) (*RabbitMQ, error) {
 	if _, err := os.Stat(rabbitmqProgram); err != nil {
-		return nil, fmt.Errorf("rabbitmq is not installed: run `make rabbitmq`: %w", err)
+		return nil, fmt.Errorf("rabbitmq is not installed: run `make servers`: %w", err)
 	}
 	r, err := process.Retry(func() (*RabbitMQ, error) { return startRabbitMQ(ctx, options) })
 	if err != nil {
