@@ -4,6 +4,7 @@ package mappings
 
 import (
 	"maps"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -99,6 +100,7 @@ func TestRabbitMQMappingsAgainstRabbitMQ(t *testing.T) {
 
 func connect(t *testing.T, config httpapi.Config) *httpapi.Client {
 	t.Helper()
+	config.Addresses = httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	client, err := httpapi.NewClient(config)
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ const (
 	ReasonEndpointNotAllowed    = "EndpointNotAllowed"
 	ReasonEndpointNotReady      = "EndpointNotReady"
 	ReasonEndpointUnreachable   = "EndpointUnreachable"
+	ReasonAddressNotAllowed     = "AddressNotAllowed"
 	ReasonSecretNotFound        = "SecretNotFound"
 	ReasonSecretNotAllowed      = "SecretNotAllowed"
 	ReasonUnauthorized          = "Unauthorized"

@@ -112,7 +112,19 @@ type ClusterEndpointSpec struct {
 	// AllowedNamespaces may use this endpoint; none by default.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+	// AllowedCIDRs are ranges of addresses that this endpoint may connect to although they are refused otherwise:
+	// loopback, link-local addresses, metadata services, the API server.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	AllowedCIDRs []CIDR `json:"allowedCIDRs,omitempty"`
 }
+
+// CIDR is a range of IP addresses such as 10.1.0.0/16 or fd00:1::/64.
+//
+// +kubebuilder:validation:MaxLength=43
+// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="must be a range of addresses such as 10.1.0.0/16 or fd00:1::/64"
+type CIDR string
 
 // AllowedNamespaces names namespaces. Empty means none.
 type AllowedNamespaces struct {

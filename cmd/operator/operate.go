@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
@@ -24,10 +25,18 @@ func operate(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	allowed, err := ranges(o.allowCIDRs)
+	if err != nil {
+		return err
+	}
+	refused, err := ranges(o.refuseCIDRs)
+	if err != nil {
+		return err
+	}
 	return operator.Run(ctx, operator.Options{
 		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
 		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
-		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, Concurrency: o.concurrency,
+		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
 		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: zapr.NewLogger(logger).WithValues("commit", commit),
 	})
 }

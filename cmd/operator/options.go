@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type options struct {
 	retryPeriod                   time.Duration
 	namespace                     string
 	watchNamespaces               []string
+	allowCIDRs, refuseCIDRs       []string
 	concurrency                   int
 	minInterval, drainTimeout     time.Duration
 	qps                           float32
@@ -54,6 +56,8 @@ func (o *options) register(f *pflag.FlagSet) {
 	f.DurationVar(&o.retryPeriod, "leader-elect-retry-period", 2*time.Second, "how long to wait between tries")
 	f.StringVar(&o.namespace, "namespace", "", "the operator's own namespace: the lease, and the Secrets of ClusterRestEndpoints; POD_NAMESPACE by default")
 	f.StringSliceVar(&o.watchNamespaces, "watch-namespaces", nil, "serve custom resources of these namespaces only; all by default")
+	f.StringSliceVar(&o.allowCIDRs, "allow-cidrs", nil, "ranges that endpoints may connect to although they are refused otherwise (loopback, link-local, metadata services, the API server); give as few as possible")
+	f.StringSliceVar(&o.refuseCIDRs, "refuse-cidrs", nil, "further ranges that endpoints may not connect to, such as those of the nodes; --allow-cidrs wins")
 	f.IntVar(&o.concurrency, "concurrency", 4, "how many custom resources of one mapping are worked on at once")
 	f.DurationVar(&o.minInterval, "min-sync-interval", 30*time.Second, "the shortest interval that a mapping can ask for")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 45*time.Second, "how long passes under way may take to end when the operator stops")
@@ -96,10 +100,27 @@ func (o *options) validate() error {
 		return nil
 	}
 	check(o.namespace != "", "--namespace: the operator's own namespace is not known; set it, or POD_NAMESPACE")
+	_, err := ranges(o.allowCIDRs)
+	check(err == nil, fmt.Sprint("--allow-cidrs: ", err))
+	_, err = ranges(o.refuseCIDRs)
+	check(err == nil, fmt.Sprint("--refuse-cidrs: ", err))
 	check(o.concurrency > 0 && o.concurrency <= 256, "--concurrency: give a number from 1 to 256")
 	check(o.minInterval >= time.Second, "--min-sync-interval: give at least 1s")
 	check(o.drainTimeout > 0, "--drain-timeout: give a positive time")
 	check(o.logFormat == "json" || o.logFormat == "console", "--log-format: give json or console")
 	check(o.leaseDuration > o.renewDeadline && o.renewDeadline > o.retryPeriod, "--leader-elect-*: lease duration must be above renew deadline, and that above retry period")
 	return errors.Join(problems...)
+}
+
+// ranges reads ranges of addresses.
+func ranges(texts []string) ([]netip.Prefix, error) {
+	list := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a range such as 10.1.0.0/16 or fd00:1::/64", text)
+		}
+		list = append(list, prefix.Masked())
+	}
+	return list, nil
 }

@@ -56,7 +56,7 @@ func (o *operatorContender) start(ctx context.Context) error {
 	running, err := installation.Start(ctx, o.plane, installation.Options{
 		Root: o.root, Dir: o.dir, Program: o.program,
 		// The API server's answer is the only limit: the handwritten controller has no other either.
-		Args: []string{"--min-sync-interval=1s", fmt.Sprintf("--concurrency=%d", workers), "--kube-api-qps=-1"},
+		Args: []string{"--min-sync-interval=1s", installation.AllowLoopback, fmt.Sprintf("--concurrency=%d", workers), "--kube-api-qps=-1"},
 	})
 	o.running = running
 	return err

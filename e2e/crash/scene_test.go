@@ -84,7 +84,7 @@ func (s *scene) another(env ...string) *installation.Operator {
 	s.dirs = append(s.dirs, dir)
 	operator, err := installation.Start(context.WithoutCancel(s.t.Context()), shared.plane, installation.Options{
 		Root: shared.root, Dir: dir, Program: shared.program, Env: env,
-		Args: []string{"--min-sync-interval=1s", "--concurrency=16", "--kube-api-qps=500", "--kube-api-burst=500"},
+		Args: []string{"--min-sync-interval=1s", installation.AllowLoopback, "--concurrency=16", "--kube-api-qps=500", "--kube-api-burst=500"},
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -49,7 +49,7 @@ func serve(ctx context.Context, p places, s *state) error {
 		return err
 	}
 	fmt.Println("operator: starting with the chart's ServiceAccount")
-	operator, err := installation.Start(ctx, plane, installation.Options{Root: p.root, Dir: p.dir, Args: []string{"--min-sync-interval=5s"}})
+	operator, err := installation.Start(ctx, plane, installation.Options{Root: p.root, Dir: p.dir, Args: []string{"--min-sync-interval=5s", installation.AllowLoopback}})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,8 @@ type Suite struct {
 	args       []string
 }
 
-// New installs the operator on a control plane of its own and starts it. Everything ends with the test.
+// New installs the operator on a control plane of its own and starts it; endpoints may reach loopback unless the
+// arguments say what they may reach. Everything ends with the test.
 func New(tb testing.TB, args ...string) *Suite {
 	tb.Helper()
 	root, err := repository.Root()
@@ -51,6 +53,9 @@ func New(tb testing.TB, args ...string) *Suite {
 			tb.Error(err)
 		}
 	})
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--allow-cidrs") }) {
+		args = append(args, installation.AllowLoopback)
+	}
 	s := &Suite{TB: tb, Root: root, Plane: plane, kubeconfig: filepath.Join(tb.TempDir(), "kubeconfig"), args: args}
 	if err := controlplane.WriteKubeconfig(s.kubeconfig, plane.Admin()); err != nil {
 		tb.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/restmapping/operator/internal/controlplane"
+	"github.com/restmapping/operator/internal/installation"
 	"github.com/restmapping/operator/internal/repository"
 )
 
@@ -71,6 +72,7 @@ func prepare(ctx context.Context, root, kubeconfig string, plane *controlplane.C
 func operate(ctx context.Context, path, kubeconfig string, args []string) error {
 	all := append([]string{
 		"--kubeconfig=" + kubeconfig, "--namespace=restmapping-system", "--log-format=console",
+		installation.AllowLoopback,
 		"--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081",
 	}, args...)
 	cmd := exec.CommandContext(ctx, path, all...)

@@ -49,6 +49,9 @@ func Prepare(ctx context.Context, admin *rest.Config, root string, values map[st
 	return controlplane.ApplyYAML(ctx, admin, content)
 }
 
+// AllowLoopback lets endpoints reach servers on this machine, where tests and the demo have theirs.
+const AllowLoopback = "--allow-cidrs=127.0.0.0/8,::1/128"
+
 // Options say how to run the operator.
 type Options struct {
 	// Root is the repository's folder, Dir where kubeconfig and log go.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -68,6 +69,7 @@ func New(tb testing.TB, options ...Option) *Lab {
 	l.options = operator.Options{
 		Config: account, MetricsAddress: "0", HealthAddress: "0", Namespace: charttest.Namespace, Concurrency: 4,
 		MinInterval: time.Second, DrainTimeout: 10 * time.Second, Version: "test", Log: l.logger(),
+		AllowedCIDRs:  []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 	}
 	for _, option := range options {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -43,6 +44,10 @@ type Options struct {
 	Namespace string
 	// WatchNamespaces limits the custom resources that are served; empty means all.
 	WatchNamespaces []string
+	// AllowedCIDRs and RefusedCIDRs change where endpoints may connect; what is allowed wins.
+	AllowedCIDRs, RefusedCIDRs []netip.Prefix
+	// ServiceHost is the API server's address in the cluster, refused beside the host of Config; empty outside a cluster.
+	ServiceHost string
 	// Concurrency is how many custom resources of one mapping are worked on at once.
 	Concurrency int
 	// MinInterval is the shortest interval that a mapping can ask for, DrainTimeout how long passes under way may take
@@ -129,7 +134,13 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	if err != nil {
 		return err
 	}
-	registry := endpoints.New(endpoints.Config{Reader: mgr.GetCache(), Secrets: resolver, OperatorNamespace: o.Namespace},
+	addresses, err := addressesOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	registry := endpoints.New(endpoints.Config{
+		Reader: mgr.GetCache(), Secrets: resolver, OperatorNamespace: o.Namespace, Addresses: addresses,
+	},
 		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request))
 	watches := fleet.New(c.dynamic, fleet.WithLogger(mgr.GetLogger().WithName("fleet")))
 	eng := engine.New(engine.Config{

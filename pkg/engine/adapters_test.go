@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -83,7 +84,7 @@ func TestARegistrysEndpointServesPasses(t *testing.T) {
 	}
 	object := &v1alpha1.RestEndpoint{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "main", UID: "e-1", Labels: map[string]string{"zone": "eu"}}}
 	object.Spec.BaseURL = server.URL + "/api"
-	registry := endpoints.New(endpoints.Config{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).Build(), Secrets: noSecrets{}, OperatorNamespace: "system"})
+	registry := endpoints.New(endpoints.Config{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).Build(), Secrets: noSecrets{}, OperatorNamespace: "system", Addresses: httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	t.Cleanup(func() {
 		if err := registry.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)

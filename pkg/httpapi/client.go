@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type Client struct {
 	responseBytes int64
 
 	limits    *limits
+	dialer    *net.Dialer
 	transport *http.Transport
 	sender    http.RoundTripper // transport, perhaps wrapped
 	// tokenTransport and tokenSender lead to an OAuth2 token endpoint; nil without one.
@@ -42,12 +44,16 @@ func NewClient(cfg Config, options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.Addresses.checkHost("baseURL", where.base.Hostname()); err != nil {
+		return nil, err
+	}
 	if session := cfg.Credential.Session; session != nil {
 		if _, err := where.resolve(session.Path); err != nil {
 			return nil, &ConfigError{Field: "credential.session.login.path", Message: err.Error()}
 		}
 	}
-	transport, err := newTransport(cfg)
+	dialer := newDialer(cfg)
+	transport, err := newTransport(cfg, dialer)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +66,13 @@ func NewClient(cfg Config, options ...Option) (*Client, error) {
 		timeout:       cfg.Timeout,
 		responseBytes: cfg.ResponseBytes,
 		limits:        newLimits(cfg),
+		dialer:        dialer,
 		transport:     transport,
 		sender:        transport,
 		now:           time.Now, //nolint:forbidigo // the default of the injected clock
 		observer:      func(Observation) {},
 	}
-	if client.tokenTransport, err = newTokenTransport(cfg); err != nil {
+	if client.tokenTransport, err = newTokenTransport(cfg, dialer); err != nil {
 		return nil, err
 	}
 	if client.tokenTransport != nil {

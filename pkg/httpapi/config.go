@@ -38,6 +38,8 @@ type Config struct {
 	// ResponseBytes is the longest body taken, after decompression.
 	ResponseBytes int64
 	UserAgent     string
+	// Addresses says where connections may lead, the one to a proxy or a token endpoint included.
+	Addresses Addresses
 }
 
 // TLSConfig are the options of the connection.
@@ -55,10 +57,15 @@ type TLSConfig struct {
 type ConfigError struct {
 	Field   string
 	Message string
+	// Err is the cause, if a caller may want to know it by its type.
+	Err error
 }
 
 // Error implements error.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Message }
+
+// Unwrap gives the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // withDefaults fills what is zero.
 func (c Config) withDefaults() Config {

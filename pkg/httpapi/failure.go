@@ -20,7 +20,11 @@ import (
 // net/http may hold the URL with its query, a proxy's password, or the server's own bytes.
 func (a *attempt) failure(kind rest.FailureKind, cause error, format string, args ...any) *rest.Failure {
 	message := describe(a.req) + ": " + fmt.Sprintf(format, args...)
-	return &rest.Failure{Kind: kind, Message: message, Err: cause}
+	failure := &rest.Failure{Kind: kind, Message: message, Err: cause}
+	if address := (*AddressNotAllowedError)(nil); kind == rest.NotSent && errors.As(cause, &address) {
+		failure.Held = rest.HeldByAddress
+	}
+	return failure
 }
 
 // refused: the request breaks a rule of this package and was not sent.
@@ -66,6 +70,9 @@ func explain(ctx context.Context, err error, c *Client, field string) (string, e
 		return "the deadline of this pass was reached", context.DeadlineExceeded
 	case errors.Is(ctx.Err(), context.Canceled):
 		return "the operator gave up waiting, because it stops or because something changed", context.Canceled
+	}
+	if hint, cause := explainAddress(err, field); hint != "" {
+		return hint, cause
 	}
 	if hint, cause := explainProxy(err); hint != "" {
 		return hint, cause

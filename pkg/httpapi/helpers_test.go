@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ func connect(t *testing.T, cfg Config, options ...Option) *Client {
 	if cfg.RequestsPerSecond == 0 {
 		cfg.RequestsPerSecond, cfg.Burst = 10000, 10000
 	}
+	if cfg.Addresses.Allowed == nil {
+		cfg.Addresses.Allowed = loopback()
+	}
 	client, err := NewClient(cfg, options...)
 	if err != nil {
 		t.Fatalf("NewClient: %v", err)
@@ -36,6 +40,9 @@ func connect(t *testing.T, cfg Config, options ...Option) *Client {
 	t.Cleanup(client.Close)
 	return client
 }
+
+// loopback is where the servers of tests are.
+func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
 
 func get(path string) rest.Request {
 	return rest.Request{Operation: rest.Read, Method: http.MethodGet, Route: "/things/{id}", Path: path}

@@ -49,12 +49,15 @@ func (p Proxy) parse() (*url.URL, error) {
 }
 
 // proxyOf gives the choice of a proxy for a transport: the declared one, or that of the environment.
-func proxyOf(p *Proxy) (func(*http.Request) (*url.URL, error), error) {
-	if p == nil {
+func proxyOf(cfg Config) (func(*http.Request) (*url.URL, error), error) {
+	if cfg.Proxy == nil {
 		return http.ProxyFromEnvironment, nil
 	}
-	u, err := p.parse()
+	u, err := cfg.Proxy.parse()
 	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Addresses.checkHost("proxy.url", u.Hostname()); err != nil {
 		return nil, err
 	}
 	return http.ProxyURL(u), nil

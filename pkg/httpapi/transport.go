@@ -17,19 +17,22 @@ const (
 	responseHeaderBytes = 64 << 10
 )
 
+// newDialer makes what every connection of a client is made with. A dial goes on after its request gave up, for the next
+// request to use, so it needs a bound of its own.
+func newDialer(cfg Config) *net.Dialer {
+	return &net.Dialer{Timeout: min(cfg.Timeout, longestConnect), KeepAlive: keepAlive, ControlContext: cfg.Addresses.control}
+}
+
 // newTransport makes the one pool of connections of a client.
-func newTransport(cfg Config) (*http.Transport, error) {
+func newTransport(cfg Config, dialer *net.Dialer) (*http.Transport, error) {
 	tlsConfig, err := newTLSConfig(cfg.TLS)
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := proxyOf(cfg.Proxy)
+	proxy, err := proxyOf(cfg)
 	if err != nil {
 		return nil, err
 	}
-	// A dial goes on after its request gave up, for the next request to use, so it needs a bound of its own.
-	connect := min(cfg.Timeout, longestConnect)
-	dialer := &net.Dialer{Timeout: connect, KeepAlive: keepAlive}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
@@ -37,7 +40,7 @@ func newTransport(cfg Config) (*http.Transport, error) {
 		OnProxyConnectResponse: noteProxy,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    connect,
+		TLSHandshakeTimeout:    dialer.Timeout,
 		MaxIdleConns:           cfg.InFlight,
 		MaxIdleConnsPerHost:    cfg.InFlight,
 		IdleConnTimeout:        idleTimeout,
@@ -47,7 +50,7 @@ func newTransport(cfg Config) (*http.Transport, error) {
 }
 
 // newTokenTransport is for a token endpoint: the same options, but its own name in the certificate and few connections.
-func newTokenTransport(cfg Config) (*http.Transport, error) {
+func newTokenTransport(cfg Config, dialer *net.Dialer) (*http.Transport, error) {
 	if cfg.Credential.OAuth2 == nil {
 		return nil, nil //nolint:nilnil // none is needed
 	}
@@ -55,11 +58,14 @@ func newTokenTransport(cfg Config) (*http.Transport, error) {
 	if err != nil {
 		return nil, &ConfigError{Field: "credential.oauth2.tokenURL", Message: "is not a URL"}
 	}
+	if err := cfg.Addresses.checkHost("credential.oauth2.tokenURL", token.Hostname()); err != nil {
+		return nil, err
+	}
 	if base, err := url.Parse(cfg.BaseURL); err == nil && !strings.EqualFold(base.Hostname(), token.Hostname()) {
 		cfg.TLS.ServerName = ""
 	}
 	cfg.InFlight = 1
-	return newTransport(cfg)
+	return newTransport(cfg, dialer)
 }
 
 func newTLSConfig(cfg TLSConfig) (*tls.Config, error) {

@@ -96,7 +96,7 @@ func classifyFailure(req rest.Request, f *rest.Failure) Verdict {
 	v := Verdict{Reason: v1alpha1.ReasonEndpointUnreachable, Message: f.Message}
 	switch f.Kind {
 	case rest.NotSent:
-		v.Outcome = NotSent
+		v.Outcome, v.Reason = NotSent, heldReason(f.Held)
 	case rest.Redirected:
 		v.Outcome, v.Reason = Rejected, v1alpha1.ReasonRequestRejected
 	case rest.TimedOut, rest.Broken, rest.TooLarge, rest.Undecodable:
@@ -108,6 +108,16 @@ func classifyFailure(req rest.Request, f *rest.Failure) Verdict {
 		v.Outcome, v.Reason = Failed, v1alpha1.ReasonObservationFailed
 	}
 	return v
+}
+
+// heldReason names what kept a request back.
+func heldReason(held rest.Hold) string {
+	switch held {
+	case rest.HeldByAddress:
+		return v1alpha1.ReasonAddressNotAllowed
+	default:
+		return v1alpha1.ReasonEndpointUnreachable
+	}
 }
 
 // classifyUnreadable is for a success whose body could not be used. For a create that means that the identity is

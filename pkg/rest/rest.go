@@ -82,12 +82,23 @@ const (
 	Redirected FailureKind = "Redirected"
 )
 
+// Hold says what kept a request from being sent, where those above show it by a name of its own.
+type Hold string
+
+// The holds. Each goes with a failure of kind NotSent.
+const (
+	// HeldByAddress: the connection would have led to an address that endpoints may not reach.
+	HeldByAddress Hold = "Address"
+)
+
 // Failure is the fact that an exchange gave no usable response. Message is safe to show: it names METHOD and
 // route and holds no query string, no credential and no body.
 type Failure struct { //nolint:errname // a fact of the exchange first, and an error only where one is wanted
 	Kind    FailureKind
 	Message string
 	Err     error
+	// Held is empty for all that has no name of its own.
+	Held Hold
 }
 
 // Error implements error.

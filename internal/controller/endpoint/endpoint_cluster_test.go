@@ -108,7 +108,7 @@ func (s *stage) start(c *controlplane.ControlPlane, scheme *runtime.Scheme) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	registry := endpoints.New(endpoints.Config{Reader: manager.GetCache(), Secrets: resolver, OperatorNamespace: "operator"})
+	registry := endpoints.New(endpoints.Config{Reader: manager.GetCache(), Secrets: resolver, OperatorNamespace: "operator", Addresses: loopback()})
 	if err := manager.Add(resolver); err != nil {
 		s.t.Fatal(err)
 	}

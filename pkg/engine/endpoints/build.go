@@ -3,6 +3,9 @@ package endpoints
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/restmapping/operator/api/v1alpha1"
@@ -39,7 +42,11 @@ func (r *Registry) build(ctx context.Context, d definition, stamp string) (*conn
 		}
 		probe = &request
 	}
-	inner, err := httpapi.NewClient(configOf(d.spec, secret, r.userAgent), r.clientOptions(d.ref)...)
+	config := configOf(d.spec, secret, r.userAgent)
+	if config.Addresses, err = r.addressesOf(d); err != nil {
+		return nil, err
+	}
+	inner, err := httpapi.NewClient(config, r.clientOptions(d.ref)...)
 	if err != nil {
 		return nil, invalidConfig(d.ref, err)
 	}
@@ -63,6 +70,22 @@ func (r *Registry) clientOptions(ref Ref) []httpapi.Option {
 		options = append(options, httpapi.WithObserver(func(o httpapi.Observation) { r.observe(name, o) }))
 	}
 	return options
+}
+
+// addressesOf adds what a ClusterRestEndpoint allows for itself.
+func (r *Registry) addressesOf(d definition) (httpapi.Addresses, error) {
+	addresses := r.addresses
+	addresses.Allowed = slices.Clone(addresses.Allowed)
+	for i, cidr := range d.allowedCIDRs {
+		prefix, err := netip.ParsePrefix(string(cidr))
+		if err != nil {
+			return addresses, &InvalidEndpointError{
+				Endpoint: d.ref, Field: fmt.Sprintf("spec.allowedCIDRs[%d]", i), Message: "it is not a range such as 10.1.0.0/16", Err: err,
+			}
+		}
+		addresses.Allowed = append(addresses.Allowed, prefix.Masked())
+	}
+	return addresses, nil
 }
 
 func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) httpapi.Config {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -193,6 +194,7 @@ func newWorld(t *testing.T, options ...endpoints.Option) *world {
 	w := &world{t: t, client: fake.NewClientBuilder().WithScheme(scheme).Build(), vault: newVault()}
 	w.registry = endpoints.New(endpoints.Config{
 		Reader: w.client, Secrets: w.vault, OperatorNamespace: operatorNamespace,
+		Addresses: httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}, options...)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)

@@ -24,12 +24,15 @@ func Reason(err error) (reason string, stalled bool) {
 		closedSecret  *secrets.NotAllowedError
 		foreignSecret *secrets.NamespaceNotWatchedError
 		unavailable   *secrets.UnavailableError
+		address       *httpapi.AddressNotAllowedError
 	)
 	switch {
 	case errors.As(err, &notFound):
 		return v1alpha1.ReasonEndpointNotFound, false
 	case errors.As(err, &notAllowed):
 		return v1alpha1.ReasonEndpointNotAllowed, true
+	case errors.As(err, &invalid) && errors.As(err, &address):
+		return v1alpha1.ReasonAddressNotAllowed, true
 	case errors.As(err, &invalid):
 		return v1alpha1.ReasonInvalidEndpoint, true
 	case errors.As(err, &probe):
@@ -53,6 +56,9 @@ func probeReason(e *ProbeError) string {
 	if failure := e.Exchange.Failure; failure != nil {
 		if login := (*httpapi.LoginError)(nil); errors.As(failure, &login) && login.Refused {
 			return v1alpha1.ReasonUnauthorized
+		}
+		if address := (*httpapi.AddressNotAllowedError)(nil); errors.As(failure, &address) {
+			return v1alpha1.ReasonAddressNotAllowed
 		}
 		switch failure.Kind {
 		case rest.NotSent, rest.TimedOut, rest.Broken:

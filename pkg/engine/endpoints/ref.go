@@ -61,6 +61,8 @@ type definition struct {
 	labels     map[string]string
 	spec       v1alpha1.EndpointSpec
 	allowed    *v1alpha1.AllowedNamespaces
+	// allowedCIDRs are those of a ClusterRestEndpoint.
+	allowedCIDRs []v1alpha1.CIDR
 }
 
 func (d definition) facts() Facts {

@@ -40,6 +40,8 @@ type Config struct {
 	Secrets Secrets
 	// OperatorNamespace is where the Secrets of ClusterRestEndpoints are.
 	OperatorNamespace string
+	// Addresses says where connections may lead. A ClusterRestEndpoint may allow more for itself.
+	Addresses httpapi.Addresses
 }
 
 // Option changes what a registry does by default.
@@ -66,6 +68,7 @@ type Registry struct {
 	reader            client.Reader
 	secrets           Secrets
 	operatorNamespace string
+	addresses         httpapi.Addresses
 	clock             clock.PassiveClock
 	userAgent         string
 	observe           func(endpoint string, observation httpapi.Observation)
@@ -90,6 +93,7 @@ type Registry struct {
 func New(cfg Config, options ...Option) *Registry {
 	r := &Registry{
 		reader: cfg.Reader, secrets: cfg.Secrets, operatorNamespace: cfg.OperatorNamespace,
+		addresses: cfg.Addresses,
 		clock:     clock.RealClock{},
 		absent:    lru.New(maxAbsent),
 		entries:   map[Ref]*entry{},
@@ -202,6 +206,7 @@ func (r *Registry) get(ctx context.Context, own Ref) (definition, error) {
 		return definition{
 			ref: own, uid: string(object.UID), generation: object.Generation, labels: object.Labels,
 			spec: object.Spec.EndpointSpec, allowed: object.Spec.AllowedNamespaces,
+			allowedCIDRs: object.Spec.AllowedCIDRs,
 		}, nil
 	}
 	object := &v1alpha1.RestEndpoint{}

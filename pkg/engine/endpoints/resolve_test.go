@@ -12,6 +12,8 @@ import (
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
 	"github.com/restmapping/operator/pkg/engine/secrets"
+	"github.com/restmapping/operator/pkg/httpapi"
+	"github.com/restmapping/operator/pkg/rest"
 )
 
 func TestResolveGivesWhatAPassNeeds(t *testing.T) {
@@ -209,5 +211,52 @@ func TestReasonSeesThroughWrapping(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestOnlyAnAdministratorOpensARefusedAddress(t *testing.T) {
+	t.Parallel()
+	s, w := newServer(t), newWorld(t)
+	elsewhere := strings.Replace(s.URL, "127.0.0.1", "169.254.169.254", 1)
+	w.create(restEndpoint("team-a", "gitea", elsewhere))
+	_, err := w.registry.Resolve(t.Context(), gitea)
+	if reason, stalled := endpoints.Reason(err); reason != v1alpha1.ReasonAddressNotAllowed || !stalled {
+		t.Fatalf("%s, stalled %v: %v", reason, stalled, err)
+	}
+	if text := err.Error(); !strings.Contains(text, "RestEndpoint team-a/gitea") || !strings.Contains(text, "spec.baseURL") || !strings.Contains(text, "169.254.0.0/16") {
+		t.Errorf("the message is %q", text)
+	}
+	shared := &v1alpha1.ClusterRestEndpoint{
+		ObjectMeta: metav1.ObjectMeta{Name: "shared", UID: "shared", Generation: 1},
+		Spec:       v1alpha1.ClusterEndpointSpec{EndpointSpec: v1alpha1.EndpointSpec{BaseURL: elsewhere}},
+	}
+	ref := endpoints.Ref{Kind: endpoints.KindClusterRestEndpoint, Name: "shared"}
+	w.create(shared)
+	if _, err := w.registry.Resolve(t.Context(), ref); err == nil {
+		t.Error("a ClusterRestEndpoint needs no leave")
+	}
+	shared.Spec.AllowedCIDRs, shared.Generation = []v1alpha1.CIDR{"169.254.169.254/32"}, 2
+	if err := w.client.Update(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.registry.Resolve(t.Context(), ref); err != nil {
+		t.Errorf("what it allows itself is refused: %v", err)
+	}
+	shared.Spec.AllowedCIDRs, shared.Generation = []v1alpha1.CIDR{"169.254.169.254"}, 3
+	if err := w.client.Update(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.registry.Resolve(t.Context(), ref); err == nil || !strings.Contains(err.Error(), "spec.allowedCIDRs[0]") {
+		t.Errorf("a range that is none gave %v", err)
+	}
+}
+
+func TestAProbeThatMayNotConnectSaysSo(t *testing.T) {
+	t.Parallel()
+	held := &endpoints.ProbeError{Endpoint: gitea, Exchange: rest.Exchange{Failure: &rest.Failure{
+		Kind: rest.NotSent, Err: &httpapi.AddressNotAllowedError{}, Held: rest.HeldByAddress,
+	}}}
+	if reason, stalled := endpoints.Reason(held); reason != v1alpha1.ReasonAddressNotAllowed || stalled {
+		t.Errorf("%s, stalled %v", reason, stalled)
 	}
 }

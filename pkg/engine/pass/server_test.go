@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,7 @@ func newServer(t *testing.T, j *journal, now clock.PassiveClock, collections ...
 	t.Helper()
 	fake := restfake.New(collections, restfake.WithClock(now.Now))
 	listener := httptest.NewServer(fake)
-	client, err := httpapi.NewClient(httpapi.Config{BaseURL: listener.URL, Timeout: requestTime})
+	client, err := httpapi.NewClient(httpapi.Config{BaseURL: listener.URL, Timeout: requestTime, Addresses: httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
