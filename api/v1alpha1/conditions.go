@@ -12,6 +12,10 @@ const (
 	// ConditionStalled: no retry will help; a person must change something.
 	ConditionStalled = "Stalled"
 
+	// ConditionThrottled, on an endpoint: the server asked for fewer requests and does not get the full rate yet. It
+	// stands only while true.
+	ConditionThrottled = "Throttled"
+
 	// ConditionAccepted, on a mapping: its newest generation compiled.
 	ConditionAccepted = "Accepted"
 	// ConditionTargetCompatible, on a mapping: the target's CRD exists and its status can hold what is written.
@@ -41,6 +45,7 @@ const (
 	ReasonEndpointNotReady      = "EndpointNotReady"
 	ReasonEndpointUnreachable   = "EndpointUnreachable"
 	ReasonAddressNotAllowed     = "AddressNotAllowed"
+	ReasonCircuitOpen           = "CircuitOpen"
 	ReasonSecretNotFound        = "SecretNotFound"
 	ReasonSecretNotAllowed      = "SecretNotAllowed"
 	ReasonUnauthorized          = "Unauthorized"

@@ -100,6 +100,10 @@ type EndpointSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Limits Limits `json:"limits,omitempty"`
+	// CircuitBreaker leaves a server alone for a while when it does not answer.
+	// +optional
+	// +kubebuilder:default={}
+	CircuitBreaker CircuitBreaker `json:"circuitBreaker,omitempty"`
 	// Probe is a GET that must succeed with this credential. It guards against taking a lost permission for an
 	// absent object, and gives the endpoint its Ready condition.
 	// +optional
@@ -208,6 +212,37 @@ type Limits struct {
 	// +kubebuilder:validation:Maximum=67108864
 	ResponseBytes int64 `json:"responseBytes,omitempty"`
 }
+
+// CircuitBreaker says when a server is left alone.
+type CircuitBreaker struct {
+	// Mode Off sends every request, however many have failed.
+	// +optional
+	// +kubebuilder:default=On
+	Mode CircuitBreakerMode `json:"mode,omitempty"`
+	// Failures is how many requests in a row must fail, by the connection or with 5xx, before nothing is sent any more.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	Failures int32 `json:"failures,omitempty"`
+	// OpenFor is how long nothing is sent then. Afterwards one read tries how the server does.
+	// +optional
+	// +kubebuilder:default="10s"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be from 1s to 1h"
+	OpenFor metav1.Duration `json:"openFor,omitempty"`
+}
+
+// CircuitBreakerMode turns the circuit breaker on or off.
+// +kubebuilder:validation:Enum=On;Off
+type CircuitBreakerMode string
+
+// The modes of a circuit breaker.
+const (
+	CircuitBreakerOn  CircuitBreakerMode = "On"
+	CircuitBreakerOff CircuitBreakerMode = "Off"
+)
 
 // Probe is a GET that must succeed.
 type Probe struct {

@@ -21,6 +21,7 @@ type Meter struct {
 	requests        *prometheus.CounterVec
 	requestSeconds  *prometheus.HistogramVec
 	throttleSeconds *prometheus.CounterVec
+	held            *prometheus.CounterVec
 	registry        prometheus.Registerer
 	registered      []prometheus.Collector
 }
@@ -49,8 +50,11 @@ func New(registry prometheus.Registerer) *Meter {
 		throttleSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "http_throttled_seconds_total", Help: "How long requests waited for the endpoint's own limits.",
 		}, []string{"endpoint"}),
+		held: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "http_held_total", Help: "Requests that were not sent, by what held them: Address, Circuit or Server.",
+		}, []string{"endpoint", "by"}),
 	}
-	m.register(m.passes, m.passSeconds, m.drift, m.requests, m.requestSeconds, m.throttleSeconds)
+	m.register(m.passes, m.passSeconds, m.drift, m.requests, m.requestSeconds, m.throttleSeconds, m.held)
 	return m
 }
 
@@ -68,6 +72,10 @@ func (m *Meter) Close() {
 
 // Request counts a request. It fits endpoints.WithObserver.
 func (m *Meter) Request(endpoint string, o httpapi.Observation) {
+	if o.Held != "" {
+		m.held.WithLabelValues(endpoint, string(o.Held)).Inc()
+		return
+	}
 	m.requests.WithLabelValues(endpoint, string(o.Operation), class(o)).Inc()
 	m.requestSeconds.WithLabelValues(endpoint, string(o.Operation)).Observe((o.Duration - o.Waited).Seconds())
 	m.throttleSeconds.WithLabelValues(endpoint).Add(o.Waited.Seconds())
@@ -106,6 +114,11 @@ func (m *Meter) Watch(e *engine.Engine) {
 		}
 		m.drift.WithLabelValues(mapping).Add(0)
 	})
+}
+
+// WatchFlows adds the metrics that are read from the endpoints when they are asked for.
+func (m *Meter) WatchFlows(flows func() map[string]httpapi.Flow) {
+	m.register(&flowCollector{flows: flows})
 }
 
 func (m *Meter) forget(mapping string) {

@@ -169,6 +169,7 @@ func TestNamesAndHelpAreAsPrometheusWantsThem(t *testing.T) {
 	b := newBench(t, "one")
 	b.run(t)
 	b.meter.Request("e", httpapi.Observation{Operation: rest.Read, Status: 200})
+	b.withFlows()
 	eventually(t, "a pass was counted", func() bool { return strings.Contains(strings.Join(b.series(t), "\n"), "pass_duration_seconds") })
 	problems, err := testutil.GatherAndLint(b.registry)
 	if err != nil || len(problems) > 0 {
@@ -211,6 +212,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	b := newBench(t, "one")
 	b.run(t)
 	b.meter.Request("e", httpapi.Observation{Operation: rest.Read, Status: 200})
+	b.withFlows()
 	eventually(t, "a pass was counted", func() bool { return strings.Contains(strings.Join(b.series(t), "\n"), "pass_duration_seconds") })
 	root, err := repository.Root()
 	if err != nil {

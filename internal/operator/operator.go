@@ -150,6 +150,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		Jitter: rand.Float64, Observe: meter.Pass,
 	})
 	meter.Watch(eng)
+	meter.WatchFlows(registry.Flows)
 	registry.Subscribe(func(ref endpoints.Ref) { eng.EndpointChanged(ref.Kind, ref.Namespace) })
 	resolver.Subscribe(func(namespace, _ string) { eng.SecretChanged(namespace) })
 	controller := &mapping.Reconciler{

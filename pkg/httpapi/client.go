@@ -21,6 +21,7 @@ type Client struct {
 	responseBytes int64
 
 	limits    *limits
+	breaker   *breaker // nil when it is turned off
 	dialer    *net.Dialer
 	transport *http.Transport
 	sender    http.RoundTripper // transport, perhaps wrapped
@@ -32,6 +33,8 @@ type Client struct {
 
 	now      func() time.Time
 	observer func(Observation)
+	// flowChanged is told when Flow says something else in Circuit or Slowed.
+	flowChanged func()
 }
 
 // NewClient checks the configuration and makes a client. The error is a *ConfigError. Nothing is connected yet.
@@ -65,12 +68,12 @@ func NewClient(cfg Config, options ...Option) (*Client, error) {
 		userAgent:     cfg.UserAgent,
 		timeout:       cfg.Timeout,
 		responseBytes: cfg.ResponseBytes,
-		limits:        newLimits(cfg),
 		dialer:        dialer,
 		transport:     transport,
 		sender:        transport,
 		now:           time.Now, //nolint:forbidigo // the default of the injected clock
 		observer:      func(Observation) {},
+		flowChanged:   func() {},
 	}
 	if client.tokenTransport, err = newTokenTransport(cfg, dialer); err != nil {
 		return nil, err
@@ -84,6 +87,7 @@ func NewClient(cfg Config, options ...Option) (*Client, error) {
 	if cfg.Proxy != nil {
 		client.proxy = cfg.Proxy.Basic
 	}
+	client.limits, client.breaker = newLimits(cfg, client.now), newBreaker(cfg.CircuitBreaker)
 	client.keeper = client.newKeeper(cfg)
 	return client, nil
 }

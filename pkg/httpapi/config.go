@@ -14,6 +14,8 @@ const (
 	DefaultBurst             = 100
 	DefaultInFlight          = 16
 	DefaultResponseBytes     = 4 << 20
+	DefaultFailures          = 10
+	DefaultOpenFor           = 10 * time.Second
 	DefaultUserAgent         = "restmapping-operator"
 )
 
@@ -36,8 +38,9 @@ type Config struct {
 	// InFlight is how many requests may be under way at once.
 	InFlight int
 	// ResponseBytes is the longest body taken, after decompression.
-	ResponseBytes int64
-	UserAgent     string
+	ResponseBytes  int64
+	CircuitBreaker CircuitBreaker
+	UserAgent      string
 	// Addresses says where connections may lead, the one to a proxy or a token endpoint included.
 	Addresses Addresses
 }
@@ -84,6 +87,12 @@ func (c Config) withDefaults() Config {
 	if c.ResponseBytes == 0 {
 		c.ResponseBytes = DefaultResponseBytes
 	}
+	if c.CircuitBreaker.Failures == 0 {
+		c.CircuitBreaker.Failures = DefaultFailures
+	}
+	if c.CircuitBreaker.OpenFor == 0 {
+		c.CircuitBreaker.OpenFor = DefaultOpenFor
+	}
 	if c.UserAgent == "" {
 		c.UserAgent = DefaultUserAgent
 	}
@@ -101,6 +110,8 @@ func (c Config) validate() error {
 		{"burst", float64(c.Burst)},
 		{"inFlight", float64(c.InFlight)},
 		{"responseBytes", float64(c.ResponseBytes)},
+		{"circuitBreaker.failures", float64(c.CircuitBreaker.Failures)},
+		{"circuitBreaker.openFor", float64(c.CircuitBreaker.OpenFor)},
 	}
 	for _, p := range positive {
 		if p.value <= 0 {

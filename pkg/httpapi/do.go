@@ -30,18 +30,33 @@ func (c *Client) exchange(ctx context.Context, req rest.Request, start time.Time
 	if err != nil {
 		return a.refused(err), 0
 	}
+	// Asked before the wait as well, so that nobody waits for a server that is left alone.
+	if held := a.closed(); held != nil {
+		return *held, 0
+	}
 	err = c.limits.acquire(ctx)
 	waited := c.now().Sub(start)
 	if err != nil {
 		return a.neverReleased(ctx, err), waited
 	}
 	defer c.limits.release()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
-	defer cancel()
-	if c.keeper != nil {
-		return a.loggedIn(ctx, out), waited
+	permit, held := a.ask()
+	if held != nil {
+		return *held, waited
 	}
-	return a.run(ctx, out), waited
+	exchange := a.send(ctx, out)
+	permit.giveBack(exchange)
+	return exchange, waited
+}
+
+// send sends the request within the endpoint's timeout.
+func (a *attempt) send(ctx context.Context, out *http.Request) rest.Exchange {
+	ctx, cancel := context.WithTimeoutCause(ctx, a.client.timeout, errTimeout)
+	defer cancel()
+	if a.client.keeper != nil {
+		return a.loggedIn(ctx, out)
+	}
+	return a.run(ctx, out)
 }
 
 func observation(req rest.Request, exchange rest.Exchange, waited time.Duration) Observation {
@@ -53,7 +68,7 @@ func observation(req rest.Request, exchange rest.Exchange, waited time.Duration)
 		o.Status = exchange.Response.Status
 	}
 	if exchange.Failure != nil {
-		o.Failure = exchange.Failure.Kind
+		o.Failure, o.Held = exchange.Failure.Kind, exchange.Failure.Held
 	}
 	return o
 }

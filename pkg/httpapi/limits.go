@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -9,14 +10,13 @@ import (
 // limits keep a server safe from all users of a client together.
 type limits struct {
 	slots  chan struct{}
-	bucket *rate.Limiter
+	pace   *pace
+	bucket *rate.Limiter // of pace
 }
 
-func newLimits(cfg Config) *limits {
-	return &limits{
-		slots:  make(chan struct{}, cfg.InFlight),
-		bucket: rate.NewLimiter(rate.Limit(cfg.RequestsPerSecond), cfg.Burst),
-	}
+func newLimits(cfg Config, now func() time.Time) *limits {
+	pace := newPace(cfg, now)
+	return &limits{slots: make(chan struct{}, cfg.InFlight), pace: pace, bucket: pace.bucket}
 }
 
 // acquire waits for a slot and then for a token: a token taken before the slot would be stale, and a burst could pile

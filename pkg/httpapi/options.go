@@ -19,6 +19,8 @@ type Observation struct {
 	Status int
 	// Failure is empty when there is a usable response.
 	Failure rest.FailureKind
+	// Held is what kept the request from being sent, if that has a name.
+	Held rest.Hold
 	// Duration is the whole call and Waited the part of it that the limits took.
 	Duration time.Duration
 	Waited   time.Duration
@@ -27,6 +29,12 @@ type Observation struct {
 // WithObserver is told of every finished call. The function must be quick and safe for concurrent use.
 func WithObserver(observe func(Observation)) Option {
 	return func(c *Client) { c.observer = observe }
+}
+
+// WithFlowObserver is told when the circuit opened or closed and when slowing down began or ended: see Flow. The function
+// must be quick and safe for concurrent use.
+func WithFlowObserver(changed func()) Option {
+	return func(c *Client) { c.flowChanged = changed }
 }
 
 // WithTransportWrapper puts a round tripper around the connection, for tracing. It must not send twice.

@@ -115,6 +115,10 @@ func heldReason(held rest.Hold) string {
 	switch held {
 	case rest.HeldByAddress:
 		return v1alpha1.ReasonAddressNotAllowed
+	case rest.HeldByCircuit:
+		return v1alpha1.ReasonCircuitOpen
+	case rest.HeldByServer:
+		return v1alpha1.ReasonThrottled
 	default:
 		return v1alpha1.ReasonEndpointUnreachable
 	}

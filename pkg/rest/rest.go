@@ -89,6 +89,10 @@ type Hold string
 const (
 	// HeldByAddress: the connection would have led to an address that endpoints may not reach.
 	HeldByAddress Hold = "Address"
+	// HeldByCircuit: the endpoint failed too often in a row and is left alone for a while.
+	HeldByCircuit Hold = "Circuit"
+	// HeldByServer: the server asked for fewer requests.
+	HeldByServer Hold = "Server"
 )
 
 // Failure is the fact that an exchange gave no usable response. Message is safe to show: it names METHOD and

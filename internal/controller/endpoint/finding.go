@@ -12,6 +12,8 @@ import (
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
+	"github.com/restmapping/operator/pkg/httpapi"
+	"github.com/restmapping/operator/pkg/rest"
 )
 
 const (
@@ -36,6 +38,11 @@ type finding struct {
 	message  string
 	// retryAfter is the server's own wish.
 	retryAfter time.Duration
+	// held tells that nothing was sent, and that retryAfter is when something will be; unknown that the server's word on
+	// the endpoint still stands.
+	held, unknown bool
+	// slowed tells that the server asked for fewer requests.
+	slowed bool
 }
 
 // look builds the endpoint's client and probes the server. The error means that nothing was found out.
@@ -45,17 +52,27 @@ func look(ctx context.Context, registry *endpoints.Registry, ref endpoints.Ref) 
 		return failed(ctx, err)
 	}
 	declared, err := found.Probe(ctx)
+	flow := found.Flow()
 	if err != nil {
-		return failed(ctx, err)
+		f, err := failed(ctx, err)
+		f.slowed = flow.Slowed
+		return f, err
+	}
+	if !declared && flow.Circuit != httpapi.CircuitClosed {
+		return finding{
+			reason: v1alpha1.ReasonCircuitOpen, slowed: flow.Slowed,
+			message: ref.String() + " failed too often in a row and is left alone for a while, then one read tries how it does: look at that server (spec.circuitBreaker)",
+		}, nil
 	}
 	if !declared {
 		return finding{
-			ready: true, reason: v1alpha1.ReasonConfigured,
+			slowed: flow.Slowed,
+			ready:  true, reason: v1alpha1.ReasonConfigured,
 			message: "the endpoint can be used; it declares no spec.probe, so nothing was sent to the server",
 		}, nil
 	}
 	return finding{
-		ready: true, declared: true, reason: v1alpha1.ReasonProbeSucceeded,
+		ready: true, declared: true, slowed: flow.Slowed, reason: v1alpha1.ReasonProbeSucceeded,
 		message: "the server answered the probe with success",
 	}, nil
 }
@@ -70,6 +87,10 @@ func failed(ctx context.Context, err error) (finding, error) {
 	if probe := (*endpoints.ProbeError)(nil); errors.As(err, &probe) {
 		f.declared = true
 		f.retryAfter = min(probe.Exchange.RetryAfter, maxRetryAfter)
+		if failure := probe.Exchange.Failure; failure != nil {
+			f.held = failure.Held == rest.HeldByCircuit || failure.Held == rest.HeldByServer
+			f.unknown = failure.Held == rest.HeldByServer
+		}
 	}
 	return f, nil
 }
@@ -79,6 +100,9 @@ func failed(ctx context.Context, err error) (finding, error) {
 func (f finding) after(probe *v1alpha1.Probe) time.Duration {
 	if f.ready && !f.declared {
 		return 0
+	}
+	if f.held {
+		return wait.Jitter(max(f.retryAfter, time.Second), jitter)
 	}
 	interval := defaultInterval
 	if probe != nil && probe.Interval.Duration != 0 {
@@ -100,6 +124,10 @@ func (f finding) apply(status *v1alpha1.EndpointStatus, generation int64, now ti
 		}
 		meta.SetStatusCondition(&status.Conditions, condition)
 	}
+	f.applySlowed(status, generation, now)
+	if known := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); f.unknown && known != nil && known.ObservedGeneration == generation {
+		return // the server was not asked, and what it said last still stands
+	}
 	set(v1alpha1.ConditionReady, f.ready, f.reason)
 	if f.stalled {
 		set(v1alpha1.ConditionStalled, true, f.reason)
@@ -111,6 +139,20 @@ func (f finding) apply(status *v1alpha1.EndpointStatus, generation int64, now ti
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	}
+}
+
+// applySlowed says that the server does not get the full rate, while that is so.
+func (f finding) applySlowed(status *v1alpha1.EndpointStatus, generation int64, now time.Time) {
+	if !f.slowed {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionThrottled)
+		return
+	}
+
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionThrottled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonThrottled,
+		Message:            "the server asked for fewer requests (429 or 503): they wait as long as it asked, and then go at a lower rate that grows again",
+		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+	})
 }
 
 func cut(message string) string {

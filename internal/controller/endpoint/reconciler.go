@@ -53,14 +53,16 @@ func setup[T client.Object](mgr ctrl.Manager, registry *endpoints.Registry, k ki
 	return nil
 }
 
-// follow queues an endpoint when the registry tells that it changed, for example because its Secret did.
+// follow queues an endpoint when the registry tells that it changed, for example because its Secret did, or that its server
+// began or ceased to be left alone.
 func (r *reconciler[T]) follow(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	unsubscribe := r.registry.Subscribe(func(ref endpoints.Ref) {
+	listen := func(ref endpoints.Ref) {
 		if ref.Kind == r.kind.name {
 			queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}})
 		}
-	})
-	context.AfterFunc(ctx, unsubscribe)
+	}
+	context.AfterFunc(ctx, r.registry.Subscribe(listen))
+	context.AfterFunc(ctx, r.registry.SubscribeFlow(listen))
 	return nil
 }
 

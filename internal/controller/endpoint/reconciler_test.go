@@ -122,7 +122,7 @@ func TestRecoveryRemovesWhatIsNoLongerTrue(t *testing.T) {
 	b.reconcile()
 	b.later()
 	b.vault.set("2", nil)
-	r.status.Store(http.StatusServiceUnavailable)
+	r.status.Store(http.StatusBadGateway)
 	failing, _ := b.reconcile()
 	b.later()
 	r.status.Store(http.StatusOK)

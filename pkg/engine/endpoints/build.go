@@ -61,7 +61,7 @@ func (r *Registry) build(ctx context.Context, d definition, stamp string) (*conn
 }
 
 func (r *Registry) clientOptions(ref Ref) []httpapi.Option {
-	options := []httpapi.Option{httpapi.WithClock(r.clock.Now)}
+	options := []httpapi.Option{httpapi.WithClock(r.clock.Now), httpapi.WithFlowObserver(func() { r.tellFlow(ref) })}
 	if r.wrapTransport != nil {
 		options = append(options, httpapi.WithTransportWrapper(r.wrapTransport))
 	}
@@ -101,6 +101,10 @@ func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) htt
 		InFlight:          int(spec.Limits.InFlight),
 		ResponseBytes:     spec.Limits.ResponseBytes,
 		UserAgent:         userAgent,
+		CircuitBreaker: httpapi.CircuitBreaker{
+			Off:      spec.CircuitBreaker.Mode == v1alpha1.CircuitBreakerOff,
+			Failures: int(spec.CircuitBreaker.Failures), OpenFor: spec.CircuitBreaker.OpenFor.Duration,
+		},
 	}
 	if tls := spec.TLS; tls != nil {
 		config.TLS = httpapi.TLSConfig{

@@ -36,6 +36,9 @@ func (e *Endpoint) Facts() Facts { return e.facts }
 // Identity names the server (scheme, host, port and base path) in the record of a custom resource.
 func (e *Endpoint) Identity() string { return e.shared.identity }
 
+// Flow tells whether requests are sent now, and at which rate.
+func (e *Endpoint) Flow() httpapi.Flow { return e.shared.client.inner.Flow() }
+
 // Timeout is the longest that one request takes, from its release by the limits.
 func (e *Endpoint) Timeout() time.Duration { return e.timeout }
 

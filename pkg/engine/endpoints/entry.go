@@ -144,9 +144,13 @@ func (r *Registry) secretChanged(namespace, name string) {
 	}
 }
 
-func (r *Registry) tell(ref Ref) {
+func (r *Registry) tell(ref Ref) { r.tellAll(r.listeners, ref) }
+
+func (r *Registry) tellFlow(ref Ref) { r.tellAll(r.flowListeners, ref) }
+
+func (r *Registry) tellAll(all map[int]func(Ref), ref Ref) {
 	r.mu.Lock()
-	listeners := slices.Collect(maps.Values(r.listeners))
+	listeners := slices.Collect(maps.Values(all))
 	r.mu.Unlock()
 	for _, listener := range listeners {
 		listener(ref)

@@ -60,6 +60,13 @@ func probeReason(e *ProbeError) string {
 		if address := (*httpapi.AddressNotAllowedError)(nil); errors.As(failure, &address) {
 			return v1alpha1.ReasonAddressNotAllowed
 		}
+		switch failure.Held {
+		case rest.HeldByCircuit:
+			return v1alpha1.ReasonCircuitOpen
+		case rest.HeldByServer:
+			return v1alpha1.ReasonThrottled
+		default:
+		}
 		switch failure.Kind {
 		case rest.NotSent, rest.TimedOut, rest.Broken:
 			return v1alpha1.ReasonEndpointUnreachable

@@ -86,20 +86,23 @@ type Registry struct {
 	draining  map[*sharedClient]struct{}
 	changed   chan struct{}
 	listeners map[int]func(Ref)
-	nextID    int
+	// flowListeners hear of what happens to requests, the others of what people change.
+	flowListeners map[int]func(Ref)
+	nextID        int
 }
 
 // New makes a registry. Close ends it.
 func New(cfg Config, options ...Option) *Registry {
 	r := &Registry{
 		reader: cfg.Reader, secrets: cfg.Secrets, operatorNamespace: cfg.OperatorNamespace,
-		addresses: cfg.Addresses,
-		clock:     clock.RealClock{},
-		absent:    lru.New(maxAbsent),
-		entries:   map[Ref]*entry{},
-		draining:  map[*sharedClient]struct{}{},
-		changed:   make(chan struct{}),
-		listeners: map[int]func(Ref){},
+		addresses:     cfg.Addresses,
+		clock:         clock.RealClock{},
+		absent:        lru.New(maxAbsent),
+		entries:       map[Ref]*entry{},
+		draining:      map[*sharedClient]struct{}{},
+		changed:       make(chan struct{}),
+		listeners:     map[int]func(Ref){},
+		flowListeners: map[int]func(Ref){},
 	}
 	for _, option := range options {
 		option(r)
@@ -135,16 +138,43 @@ func (r *Registry) Refresh(ctx context.Context, own Ref) (*Endpoint, error) {
 // Subscribe tells listener the endpoint's own reference when its spec, its labels or one of its Secrets changed, or
 // when it appeared or went. The listener must not block. The returned function ends the subscription.
 func (r *Registry) Subscribe(listener func(Ref)) (unsubscribe func()) {
+	return r.subscribe(r.listeners, listener)
+}
+
+// SubscribeFlow tells listener the endpoint's own reference when its circuit opened or closed, and when its server asked
+// for fewer requests or gets the full rate again. The listener must not block.
+func (r *Registry) SubscribeFlow(listener func(Ref)) (unsubscribe func()) {
+	return r.subscribe(r.flowListeners, listener)
+}
+
+func (r *Registry) subscribe(to map[int]func(Ref), listener func(Ref)) (unsubscribe func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.nextID
 	r.nextID++
-	r.listeners[id] = listener
+	to[id] = listener
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.listeners, id)
+		delete(to, id)
 	}
+}
+
+// Flows gives, by the endpoints' names as Ref.String gives them, how much is sent to each now.
+func (r *Registry) Flows() map[string]httpapi.Flow {
+	r.mu.Lock()
+	clients := map[string]*httpapi.Client{}
+	for ref, e := range r.entries {
+		if e.shared != nil {
+			clients[ref.String()] = e.shared.client.inner
+		}
+	}
+	r.mu.Unlock()
+	flows := make(map[string]httpapi.Flow, len(clients))
+	for name, client := range clients {
+		flows[name] = client.Flow()
+	}
+	return flows
 }
 
 // connect gives the endpoint with its shared connection, made now when there is none for what stands in the cluster.
