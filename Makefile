@@ -132,6 +132,10 @@ test-crash: controlplane ## Kill the operator at every point and at random, and 
 	@echo "test-crash: about eight minutes, with CRASH_LONG=1 about two hours"
 	@go test -v -count=1 -timeout 180m -tags crash -run '$(RUN)' ./e2e/crash
 
+.PHONY: test-throttle
+test-throttle: controlplane ## 500 custom resources while their server answers 429 for a minute: how many requests, and how long until all are in sync.
+	@THROTTLE_LONG=1 go test -v -count=1 -timeout 15m -tags cluster -run TestAnOverloadedServer ./internal/operator
+
 .PHONY: test-model
 test-model: ## The long form of the model: every interleaving of two processes, and each safety rule switched off.
 	@go test ./pkg/lifecycle/model/ -count=1 -timeout 30m -v -args -model.long

@@ -137,7 +137,7 @@ func TestANameThatLeadsToARefusedAddressIsNotConnectedTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	names.into(client, t)
+	names.into(client)
 	for _, req := range []rest.Request{get("/x"), write(http.MethodPost, "/x", "{}")} {
 		names.answer.Store(1) // a check before would have seen the harmless address
 		failure := wantFailure(t, client.Do(t.Context(), req), rest.NotSent, "baseURL: it leads to 127.0.0.1, in 127.0.0.0/8 (loopback)", "--allow-cidrs")
@@ -206,8 +206,7 @@ func (r *rebinder) serve() {
 }
 
 // into makes a client look names up here.
-func (r *rebinder) into(c *Client, t *testing.T) {
-	t.Helper()
+func (r *rebinder) into(c *Client) {
 	c.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", r.conn.LocalAddr().String())
 	}}
