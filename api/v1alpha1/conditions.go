@@ -66,6 +66,9 @@ const (
 	ReasonImmutableFieldChanged = "ImmutableFieldChanged"
 	ReasonRecordLost            = "RecordLost"
 	ReasonRecordForeign         = "RecordForeign"
+	ReasonOutputConflict        = "OutputConflict"
+	ReasonOutputLost            = "OutputLost"
+	ReasonOutputNotWritten      = "OutputNotWritten"
 	ReasonInternalError         = "InternalError"
 )
 

@@ -15,6 +15,10 @@ const (
 	ResolveAnnotation = Group + "/resolve"
 	// AllowReadLabel on a Secret, with the value "true", lets the operator read it.
 	AllowReadLabel = Group + "/allow-read"
+	// OutputLabel, with the value "true", is on every Secret and ConfigMap that the operator wrote as an output.
+	OutputLabel = Group + "/output"
+	// OutputAnnotation on such an object says which create its values are from. Nobody else writes it.
+	OutputAnnotation = Group + "/output-of"
 	// MappingFinalizer keeps a mapping while custom resources still carry Finalizer.
 	MappingFinalizer = Group + "/mapping-in-use"
 )

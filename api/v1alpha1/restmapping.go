@@ -75,6 +75,12 @@ type RestMappingSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Status []StatusField `json:"status,omitempty"`
+	// Outputs carry values of responses into Secrets and ConfigMaps of the custom resource's namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Outputs []Output `json:"outputs,omitempty"`
 	// Ready says when the object outside is usable. Without it, it is usable once it exists as specified.
 	// +optional
 	Ready *ReadyRule `json:"ready,omitempty"`

@@ -100,7 +100,7 @@ func assigned(resource, create string) string {
 // collections are what the server keeps, and a place for the probe.
 func collections() []restfake.Collection {
 	list := []restfake.Collection{{Path: "/probe"}}
-	for _, c := range classes() {
+	for _, c := range append(classes(), withOutput()) {
 		c.collection.Path, c.collection.DuplicateKey = c.path(), "owner"
 		list = append(list, c.collection)
 	}

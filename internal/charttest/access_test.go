@@ -156,6 +156,38 @@ func TestOperatorWritesOnlyWhatItOwns(t *testing.T) {
 	}
 }
 
+// TestOutputsAreGrantedByValue: the right to write Secrets and ConfigMaps comes with its value, each for itself, and never
+// with a right to delete.
+func TestOutputsAreGrantedByValue(t *testing.T) {
+	t.Parallel()
+	written := func(values map[string]any) []string {
+		var got []string
+		for _, g := range grantsOf(t, Objects(t, values)) {
+			if (g.Resource == "secrets" || g.Resource == "configmaps") && !slices.Contains([]string{"get", "list", "watch"}, g.Verb) {
+				got = append(got, g.Namespace+"/"+g.Resource+" "+g.Verb)
+			}
+		}
+		return got
+	}
+	cases := map[string]struct {
+		values map[string]any
+		want   []string
+	}{
+		"by default":  {managed(), nil},
+		"Secrets":     {map[string]any{"outputs": map[string]any{"secrets": true}}, []string{"/secrets create", "/secrets update"}},
+		"ConfigMaps":  {map[string]any{"outputs": map[string]any{"configMaps": true}}, []string{"/configmaps create", "/configmaps update"}},
+		"a namespace": {map[string]any{"outputs": map[string]any{"secrets": true}, "watchNamespaces": []any{"team-a"}}, []string{"team-a/secrets create", "team-a/secrets update"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, written(tc.values)); diff != "" {
+				t.Errorf("rights (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestNamespacedInstallationReachesNoOtherNamespace: what is in namespaces is granted in the named ones alone.
 func TestNamespacedInstallationReachesNoOtherNamespace(t *testing.T) {
 	t.Parallel()

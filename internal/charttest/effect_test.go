@@ -27,6 +27,7 @@ func others() map[string]any {
 		"managedKinds":               []any{map[string]any{"group": "example.com", "resources": []any{"things"}}},
 		"watchNamespaces":            []any{"team-a"},
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
+		"outputs.secrets": true, "outputs.configMaps": true,
 		"concurrency":                         5,
 		"minSyncIntervalSeconds":              31,
 		"drainTimeoutSeconds":                 46,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -29,6 +30,7 @@ import (
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/engine/outputs"
 )
 
 // Options say where and how the operator runs. The zero value of a field is only usable where it says so.
@@ -143,8 +145,13 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	},
 		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request))
 	watches := fleet.New(c.dynamic, fleet.WithLogger(mgr.GetLogger().WithName("fleet")))
-	eng := engine.New(engine.Config{
-		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver),
+	var eng *engine.Engine
+	kept := outputs.New(outputs.Config{
+		Metadata: c.metadata, Objects: c.kubernetes.CoreV1(), Namespaces: o.WatchNamespaces,
+		Changed: func(namespace string, owner metav1.OwnerReference) { eng.OutputChanged(namespace, owner) },
+	})
+	eng = engine.New(engine.Config{
+		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver), Outputs: kept,
 		Events: engine.EventsOf(mgr.GetEventRecorder("restmapping-operator")), Clock: clock.RealClock{},
 		Namespaces: o.WatchNamespaces, Workers: o.Concurrency, MinInterval: o.MinInterval, DrainTimeout: o.DrainTimeout,
 		Jitter: rand.Float64, Observe: meter.Pass,
@@ -159,6 +166,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	}
 	return errors.Join(
 		mgr.Add(everywhere{resolver}),
+		mgr.Add(everywhere{kept}),
 		mgr.Add(eng),
 		mgr.Add(everywhere{closing{registry, watches}}),
 		endpoint.SetupWithManager(mgr, registry),

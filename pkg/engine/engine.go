@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/fleet"
 	"github.com/restmapping/operator/pkg/engine/pass"
+	"github.com/restmapping/operator/pkg/engine/queue"
 )
 
 // Config is what an Engine needs.
@@ -24,8 +27,10 @@ type Config struct {
 	Fleet     *fleet.Fleet
 	Endpoints pass.Endpoints
 	Secrets   pass.Secrets
-	Events    pass.Events
-	Clock     clock.PassiveClock
+	// Outputs is only needed for mappings that have some.
+	Outputs pass.Outputs
+	Events  pass.Events
+	Clock   clock.PassiveClock
 	// Namespaces limits the custom resources that are served; empty means all.
 	Namespaces []string
 	// Workers is how many custom resources of one mapping are worked on at once.
@@ -198,6 +203,19 @@ func (e *Engine) SecretChanged(namespace string) {
 	for _, r := range e.all() {
 		if len(r.program().SecretNames()) > 0 {
 			r.enqueueNamespace(namespace)
+		}
+	}
+}
+
+// OutputChanged has the custom resource looked at again whose output somebody else changed or deleted.
+func (e *Engine) OutputChanged(namespace string, owner metav1.OwnerReference) {
+	name := types.NamespacedName{Namespace: namespace, Name: owner.Name}
+	for _, r := range e.all() {
+		if len(r.program().Outputs()) == 0 {
+			continue
+		}
+		if obj, ok := r.Get(name); ok && obj.GetUID() == owner.UID {
+			r.workers.Add(queue.Options{}, name)
 		}
 	}
 }

@@ -103,6 +103,8 @@ type Facts struct {
 	EndpointChanged, IdentityChanged bool
 	// Answer is a person's, for the recorded attempt.
 	Answer Answer
+	// Stored tells that an output which was written with the answer to the recorded attempt names the object it made.
+	Stored bool
 
 	// Look is what was observed in this pass, Equal whether the owned fields are as specified, Immutable whether
 	// a field differs that cannot be changed.

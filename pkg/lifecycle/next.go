@@ -163,9 +163,12 @@ func probe(f Facts) (Step, bool) {
 
 // recoverCreate is for a create of an earlier pass whose outcome was never learned. Nothing is sent before it can no
 // longer take effect: even where the server refuses a second object with the same key, a late create makes one as soon
-// as the first is deleted, under an identity that nobody knows. What is found by a unique key is kept at once.
+// as the first is deleted, under an identity that nobody knows. What is found by a unique key is kept at once, and what
+// an output names needs no look: it was written from the create's own answer.
 func recoverCreate(f Facts) Step {
 	switch {
+	case f.Stored:
+		return Step{Action: KeepIdentity}
 	case f.Answer == AnswerAdopt:
 		return adoptAnswered(f)
 	case f.Answer == AnswerAbsent:

@@ -142,6 +142,9 @@ func TestNextRecovers(t *testing.T) {
 	open := record(RecordCreating)
 	assigned := safety(v1alpha1.SafetyUniqueKey, false)
 	checkNext(t, map[string]nextCase{
+		"an output of the attempt names what was made":     {facts(nothingToFindBy, open, func(f *Facts) { f.Stored = true }), Step{Action: KeepIdentity}},
+		"so it does when the answer is due any moment":     {facts(open, func(f *Facts) { f.Stored = true }), Step{Action: KeepIdentity}},
+		"and before it is deleted":                         {facts(nothingToFindBy, open, deleting, func(f *Facts) { f.Stored = true }), Step{Action: KeepIdentity}},
 		"a marker is searched for once the create is over": {facts(open), waits(v1alpha1.ReasonWaitingForSettle, DelaySettle)},
 		"then it looks":                                {facts(open, settled), Step{Action: Observe}},
 		"what is found is kept":                        {facts(open, settled, looked(LookFound)), Step{Action: KeepIdentity}},

@@ -130,7 +130,7 @@ func anyFacts(t *rapid.T) Facts {
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
 		Look:   LookNotYet, Probe: ProbeNotYet,
-		Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
+		Stored: flag("stored"), Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
 		AbsentBefore: flag("absentBefore"),
 	}
 }

@@ -24,6 +24,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema) (*Program, error) {
 	c.compileFields()
 	c.checkForms()
 	c.compileStatus()
+	c.compileOutputs()
 	c.compileRules()
 	c.compileOutcomes()
 	c.compileSync()

@@ -28,6 +28,7 @@ type Program struct {
 	ready       *readyPlan
 	rules       []rulePlan
 	outcomes    []outcomePlan
+	outputs     []outputPlan
 
 	safety        v1alpha1.CreateSafety
 	safetyMessage string

@@ -3,9 +3,15 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/outputs"
+	"github.com/restmapping/operator/pkg/mapping"
 )
 
 // need is one right that the operator must have for a kind.
@@ -29,6 +35,40 @@ func (r *Reconciler) denied(ctx context.Context, t target) ([]string, error) {
 		}
 	}
 	return missing, nil
+}
+
+// deniedOutputs are the kinds of output that the operator may not write, with the rules that would let it.
+func (r *Reconciler) deniedOutputs(ctx context.Context, t target, program *mapping.Program) (missing, rules []string, err error) {
+	for _, kind := range outputKinds(program) {
+		at := target{gvr: corev1.SchemeGroupVersion.WithResource(outputs.Resource(kind)), schema: t.schema}
+		before := len(missing)
+		for _, namespace := range r.namespaces(at) {
+			for _, verb := range outputs.Verbs() {
+				n := need{verb, ""}
+				allowed, err := r.allowed(ctx, at, namespace, n)
+				if err != nil {
+					return nil, nil, err
+				}
+				if !allowed {
+					missing = append(missing, n.describe(at, namespace))
+				}
+			}
+		}
+		if len(missing) > before {
+			rules = append(rules, outputs.Rule(kind)+" (chart value "+outputs.ChartValue(kind)+")")
+		}
+	}
+	return missing, rules, nil
+}
+
+func outputKinds(program *mapping.Program) []v1alpha1.OutputKind {
+	var kinds []v1alpha1.OutputKind
+	for _, output := range program.Outputs() {
+		if !slices.Contains(kinds, output.Kind) {
+			kinds = append(kinds, output.Kind)
+		}
+	}
+	return kinds
 }
 
 // namespaces are those whose custom resources are served; "" for all, and for a kind that knows none.

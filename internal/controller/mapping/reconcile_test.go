@@ -145,6 +145,21 @@ func situations() map[string]situation {
 			kstatus: status.FailedStatus, again: 20 * time.Second, removed: true,
 			says: []string{"may not watch widgets, patch widgets/status", `{apiGroups: ["example.com"], resources: ["widgets", "widgets/status"], verbs: ["get", "list", "watch", "patch", "update"]}`, "restmapping.dev/aggregate-to-operator"},
 		},
+		"rights for an output are missing": {
+			mapping: withOutput, denied: []string{"create secrets."},
+			want: []string{
+				"Accepted True Compiled", "Ready False RBACMissing", "Stalled True RBACMissing", "TargetCompatible True Compatible", "Watching False RBACMissing",
+			},
+			kstatus: status.FailedStatus, again: 20 * time.Second,
+			says: []string{"may not create secrets", `{apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch", "create", "update"]}`, "outputs.secrets"},
+		},
+		"rights for a new output are missing, and the former goes on": {
+			mapping: withOutput, denied: []string{"create secrets."}, running: &engine.State{Synced: true, Objects: 2, Ready: 2},
+			want: []string{
+				"Accepted True Compiled", "Ready False RBACMissing", "Stalled True RBACMissing", "TargetCompatible True Compatible", "Watching False RBACMissing",
+			},
+			kstatus: status.FailedStatus, again: 20 * time.Second, says: []string{"may not create secrets"}, runs: true,
+		},
 		"it is reading the custom resources": {
 			next: engine.State{},
 			want: []string{
@@ -167,6 +182,10 @@ func situations() map[string]situation {
 			kstatus: status.InProgressStatus, again: 20 * time.Second, says: []string{"does not answer", "tried again"}, runs: true,
 		},
 	}
+}
+
+func withOutput(m *v1alpha1.RestMapping) {
+	m.Spec.Outputs = []v1alpha1.Output{{Name: "access", Kind: v1alpha1.OutputSecret, Data: map[string]v1alpha1.Expression{"a": "'x'"}}}
 }
 
 func (s situation) bench(t *testing.T) *bench {

@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -132,20 +133,33 @@ func (r *Reconciler) goOn(m *v1alpha1.RestMapping, rep *report) {
 
 // run has the engine serve the program, once the operator has the rights for it.
 func (r *Reconciler) run(ctx context.Context, m *v1alpha1.RestMapping, t target, rep *report) error {
-	if state, running := r.Engine.State(m.Name); !running || state.WatchError != nil || state.Denied {
+	state, running := r.Engine.State(m.Name)
+	if !running || state.WatchError != nil || state.Denied {
 		denied, err := r.denied(ctx, t)
 		if err != nil {
 			return err
 		}
 		if len(denied) > 0 {
-			rep.denied(t, denied)
+			rep.denied(denied, rule(t)+` in a ClusterRole with the label restmapping.dev/aggregate-to-operator: "true"`)
 			return r.Engine.Remove(m.Name)
 		}
+	}
+	// What runs goes on without the rights that a new output needs.
+	denied, rules, err := r.deniedOutputs(ctx, t, rep.program)
+	if err != nil {
+		return err
+	}
+	if len(denied) > 0 {
+		if running {
+			rep.state = &state
+		}
+		rep.denied(denied, strings.Join(rules, " and "))
+		return nil
 	}
 	if err := r.Engine.Apply(specOf(m, t, rep.program)); err != nil {
 		return fmt.Errorf("run RestMapping %s: %w", m.Name, err)
 	}
-	state, _ := r.Engine.State(m.Name)
+	state, _ = r.Engine.State(m.Name)
 	rep.running(state)
 	return nil
 }

@@ -95,9 +95,8 @@ func (r *report) previous(state engine.State) {
 	r.message = fmt.Sprintf("generation %d is not accepted, and generation %d goes on serving: %s", r.m.Generation, r.m.Status.AcceptedGeneration, r.accepted.Message)
 }
 
-func (r *report) denied(t target, missing []string) {
-	message := fmt.Sprintf("the operator's ServiceAccount may not %s; grant %s in a ClusterRole with the label restmapping.dev/aggregate-to-operator: \"true\"",
-		strings.Join(missing, ", "), rule(t))
+func (r *report) denied(missing []string, grant string) {
+	message := fmt.Sprintf("the operator's ServiceAccount may not %s; grant %s", strings.Join(missing, ", "), grant)
 	r.set(&r.watching, metav1.ConditionFalse, v1alpha1.ReasonRBACMissing, message)
 	r.blocked(v1alpha1.ReasonRBACMissing, message, true)
 	r.again = deniedRetry

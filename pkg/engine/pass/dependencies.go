@@ -91,9 +91,11 @@ type Config struct {
 	Writer    Writer
 	Endpoints Endpoints
 	Secrets   Secrets
-	Events    Events
-	Claims    *Claims
-	Clock     clock.PassiveClock
+	// Outputs is only needed for mappings that have some.
+	Outputs Outputs
+	Events  Events
+	Claims  *Claims
+	Clock   clock.PassiveClock
 	// LeaderSince is when this process began to act; earlier processes may have requests under way.
 	LeaderSince time.Time
 	// MinInterval is the floor of the mapping's interval.

@@ -27,7 +27,7 @@ func (u *run) finish(ctx context.Context, step lifecycle.Step) (queue.Result, er
 	if err := u.markSeen(ctx); err != nil {
 		return queue.Result{}, err
 	}
-	ready := u.readiness(ctx)
+	ready := u.deliver(ctx, step, u.readiness(ctx))
 	if u.facts.Sent != nil {
 		failpoint("after-record-before-status")
 	}
@@ -115,7 +115,7 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 			return queue.Result{}
 		}
 		interval := u.interval()
-		if u.facts.Look == lifecycle.LookFound && !ready.ok {
+		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled {
 			interval = min(interval, notReadyInterval)
 		}
 		return queue.Result{After: interval, Priority: queue.PriorityLow}
@@ -186,6 +186,6 @@ func (u *run) summarise(step lifecycle.Step, took time.Duration, denied bool) {
 	current := u.currentStatus()
 	u.tell(Summary{
 		Key: u.key, Ready: isTrue(current, v1alpha1.ConditionReady), Stalled: isTrue(current, v1alpha1.ConditionStalled),
-		End: string(step.Action), Reason: u.reason(step), Drifted: len(u.drifted) > 0, Duration: took, Denied: denied,
+		End: string(step.Action), Reason: u.reason(step), Drifted: len(u.drifted) > 0, Duration: took, Denied: denied || u.denied,
 	})
 }

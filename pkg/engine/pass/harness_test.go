@@ -157,6 +157,7 @@ type bench struct {
 	server   *server
 	vault    *vault
 	events   *events
+	outputs  *cupboard
 	claims   *pass.Claims
 	program  *mapping.Program
 	jitter   float64
@@ -173,6 +174,7 @@ func newBench(t *testing.T, body string, collections ...restfake.Collection) *be
 		vault: &vault{values: map[string]string{}}, events: &events{}, claims: pass.NewClaims(), jitter: 0.5,
 	}
 	b.store = newStore(t, b.journal)
+	b.outputs = newCupboard(b.journal)
 	b.server = newServer(t, b.journal, b.clock, collections...)
 	b.program = compile(t, body)
 	b.restart()
@@ -208,7 +210,7 @@ func compile(t *testing.T, body string) *mapping.Program {
 func (b *bench) restart() {
 	b.claims = pass.NewClaims()
 	b.reconciler = pass.New(pass.Config{
-		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Events: b.events, Claims: b.claims,
+		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Outputs: b.outputs, Events: b.events, Claims: b.claims,
 		Clock: b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
 		Jitter:  func() float64 { return b.jitter },
 		Observe: func(s pass.Summary) { b.observed = append(b.observed, s) },

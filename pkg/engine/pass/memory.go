@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/engine/outputs"
 	"github.com/restmapping/operator/pkg/mapping"
 )
 
@@ -48,6 +49,8 @@ type memory struct {
 	openUntil time.Time
 	// requestTime is the endpoint's timeout as last seen.
 	requestTime time.Duration
+	// outputs is what is known of each output.
+	outputs map[outputs.Ref]outputMemory
 	// owed is the pass that made an object which no write has followed yet.
 	owed *run
 	// absentAt is when the object was first found absent, of looks that all found it absent.

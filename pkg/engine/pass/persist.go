@@ -24,6 +24,9 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
+	if stop := u.reserveOutputs(ctx); stop != nil {
+		return stop
+	}
 	u.create, u.intendedAt = req, u.Clock.Now()
 	phase, state := lifecycle.PhaseCreating, lifecycle.RecordCreating
 	if u.facts.AllChosen && repeatable(u.facts.Safety) {
@@ -37,6 +40,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	if stop := u.patchRecord(ctx, record); stop != nil {
 		return stop
 	}
+	u.mem.outputs = nil // what is in them is of an earlier object
 	u.mem.createdHere, u.mem.seenEver, u.mem.lookedAt, u.facts.NeverSeen = false, false, false, true
 	u.facts.Unresolved, u.mem.first = unresolved, u.mem.first || first
 	u.ids = u.chosen()

@@ -129,7 +129,10 @@ func (u *run) resolveIdentifiers(ctx context.Context) *lifecycle.Step {
 			u.facts.IdentityChanged = differ(chosen, u.ids)
 		}
 	}
-	if u.answer.kind == lifecycle.AnswerAdopt {
+	switch {
+	case u.facts.Stored:
+		maps.Copy(u.ids, u.stored)
+	case u.answer.kind == lifecycle.AnswerAdopt:
 		u.adoptAnswer()
 	}
 	u.pass.SetIdentifiers(u.ids)

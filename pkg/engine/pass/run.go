@@ -56,6 +56,12 @@ type run struct {
 	writeErr error
 	// released tells that the finalizer was removed.
 	released bool
+	// stored are the assigned identifiers that an output of the recorded attempt names.
+	stored map[string]string
+	// concealed are values of outputs that no message may show.
+	concealed []string
+	// denied tells that the API server forbade what an output needs.
+	denied bool
 }
 
 // requestFailure is a request that did not succeed, for the status.
@@ -82,6 +88,9 @@ func newRun(r *Reconciler, key types.NamespacedName, cached *fleet.Object) (*run
 
 // loop asks for steps and carries them out until one ends the pass.
 func (u *run) loop(ctx context.Context) lifecycle.Step {
+	if stop := u.recall(ctx); stop != nil {
+		return *stop
+	}
 	for range maxSteps {
 		step := lifecycle.Next(u.facts)
 		if stop := u.prepare(ctx, step); stop != nil {

@@ -17,10 +17,10 @@ var noTime time.Time
 // in between wakes up with an expired context instead of making a second object.
 func (u *run) sendCreate(ctx context.Context) *lifecycle.Step {
 	left := u.endpoint.Timeout() - u.Clock.Now().Sub(u.intendedAt)
-	ctx, cancel := context.WithTimeout(ctx, max(left, 0))
+	limited, cancel := context.WithTimeout(ctx, max(left, 0))
 	defer cancel()
 	failpoint("after-intent-before-send")
-	resp, stop := u.mutate(ctx, u.create)
+	resp, stop := u.mutate(limited, u.create)
 	failpoint("after-send-before-record")
 	u.facts.Intended = false
 	if stop != nil {
@@ -48,6 +48,7 @@ func (u *run) afterCreated(ctx context.Context, resp *rest.Response) *lifecycle.
 		}
 		u.know(assigned)
 	}
+	u.storeCreated(ctx, resp)
 	u.facts.Sent.Identified = true
 	u.mem.createdHere = true
 	if u.facts.AllChosen {
@@ -148,6 +149,11 @@ func (u *run) fail(req rest.Request, x rest.Exchange, verdict lifecycle.Verdict)
 // redact takes out every secret that this pass has in its hands: servers repeat what they were sent.
 func (u *run) redact(text string) string {
 	for _, value := range u.secrets {
+		if len(value) >= minRedacted {
+			text = strings.ReplaceAll(text, value, "[redacted]")
+		}
+	}
+	for _, value := range u.concealed {
 		if len(value) >= minRedacted {
 			text = strings.ReplaceAll(text, value, "[redacted]")
 		}

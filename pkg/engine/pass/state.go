@@ -15,8 +15,10 @@ import (
 // readiness is what the mapping's ready rule says of the object as observed.
 type readiness struct {
 	known, ok bool
-	reason    string
-	message   string
+	// stalled tells that a person must act before it can be usable.
+	stalled bool
+	reason  string
+	message string
 	// projections are what the mapping shows of the object.
 	projections []status.Projection
 }
@@ -90,6 +92,9 @@ func (u *run) finished(s *status.State, step lifecycle.Step, ready readiness) {
 	}
 	s.Observed = true
 	s.Ready = &status.Condition{Status: boolStatus(ready.ok), Reason: ready.reason, Message: ready.message}
+	if ready.stalled {
+		s.Stalled = &status.Condition{Status: metav1.ConditionTrue, Reason: ready.reason, Message: ready.message}
+	}
 	s.Synced = &status.Condition{Status: boolStatus(u.facts.Equal), Reason: step.Reason}
 	if !u.facts.Equal {
 		s.Synced.Reason = v1alpha1.ReasonDriftReported

@@ -9,7 +9,25 @@ Rules on what is in namespaces. They are given everywhere by a ClusterRole, or i
   resources: ["restendpoints/status"]
   verbs: ["get", "patch", "update"]
 {{ include "restmapping-operator.secretRules" . }}
+{{- include "restmapping-operator.outputRules" . }}
 {{ include "restmapping-operator.eventRules" . }}
+{{- end -}}
+
+{{/*
+Outputs are watched by their label and as metadata alone, and only an object that the operator made for the same custom
+resource is ever changed. RBAC can express none of that, so these rules are given by value.
+*/}}
+{{- define "restmapping-operator.outputRules" -}}
+{{- if .Values.outputs.secrets }}
+- apiGroups: [""]
+  resources: ["secrets"]
+  verbs: ["create", "update"]
+{{- end }}
+{{- if .Values.outputs.configMaps }}
+- apiGroups: [""]
+  resources: ["configmaps"]
+  verbs: ["get", "list", "watch", "create", "update"]
+{{- end }}
 {{- end -}}
 
 {{/*
