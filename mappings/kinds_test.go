@@ -139,7 +139,9 @@ func TestMappingsSayWhatMakesTheirCreateSafe(t *testing.T) {
 	want := map[string]v1alpha1.CreateSafety{
 		"gitea/label": v1alpha1.SafetyNone, "gitea/webhook": v1alpha1.SafetyMarker, "gitea/branchprotection": v1alpha1.SafetyUniqueKey,
 		"gitea/organization": v1alpha1.SafetyUniqueKey, "gitea/repository": v1alpha1.SafetyUniqueKey, "gitea/team": v1alpha1.SafetyUniqueKey,
-		"github/githubrepo": v1alpha1.SafetyUniqueKey,
+		"github/githubrepo": v1alpha1.SafetyUniqueKey, "alertmanager/silence": v1alpha1.SafetyMarker,
+		"pocketbase/collection": v1alpha1.SafetyUniqueKey, "pocketbase/record": v1alpha1.SafetyUniqueKey,
+		"lxd/project": v1alpha1.SafetyUniqueKey, "lxd/profile": v1alpha1.SafetyUniqueKey, "lxd/volume": v1alpha1.SafetyUniqueKey,
 	}
 	for _, dir := range kindFolders(t) {
 		kind, err := goldenmapping.LoadKind(dir)
@@ -213,13 +215,19 @@ func checkEndpoint(t *testing.T, api string) {
 			t.Error(err)
 		}
 		endpoints++
-		if endpoint.Name != api || endpoint.Spec.Probe == nil || endpoint.Spec.Auth == nil {
+		if endpoint.Name != api || endpoint.Spec.Probe == nil || !authenticates(endpoint) {
 			t.Errorf("want an endpoint %s with auth and a probe, got %s", api, endpoint.Name)
 		}
 	}
 	if endpoints != 1 || !secrets[api] {
 		t.Errorf("want one endpoint and a Secret %s, got %d and %v", api, endpoints, secrets)
 	}
+}
+
+// authenticates tells that the endpoint says who asks: with a credential, or with a certificate.
+func authenticates(endpoint *v1alpha1.RestEndpoint) bool {
+	tls := endpoint.Spec.TLS
+	return endpoint.Spec.Auth != nil || tls != nil && tls.ClientCertificate != nil
 }
 
 func nameOf(object map[string]any) string {

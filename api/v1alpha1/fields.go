@@ -25,6 +25,9 @@ const (
 	// CompareWhole is Exact with objects as a whole: a key that the custom resource does not have is a difference, and
 	// the update removes it.
 	CompareWhole Compare = "Whole"
+	// CompareStrict is Whole with what is empty taken at its word: "", [] and {} differ from each other, from null and
+	// from absent.
+	CompareStrict Compare = "Strict"
 	// CompareTimestamp compares moments: RFC 3339 in any zone and precision, or seconds or milliseconds since 1970.
 	CompareTimestamp Compare = "Timestamp"
 	// CompareQuantity compares Kubernetes quantities: "1Gi" is 1073741824.
@@ -78,7 +81,7 @@ type Field struct {
 	Operations []FieldEvent `json:"operations,omitempty"`
 	// +optional
 	// +kubebuilder:default=Exact
-	// +kubebuilder:validation:Enum=Exact;Whole;Set;MapByKey;CaseInsensitive;Number;Quantity;Timestamp;Ignore
+	// +kubebuilder:validation:Enum=Exact;Whole;Strict;Set;MapByKey;CaseInsensitive;Number;Quantity;Timestamp;Ignore
 	Compare Compare `json:"compare,omitempty"`
 	// Key is the key that tells the objects of the list apart, such as name; for compare MapByKey.
 	// +optional

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,15 +12,29 @@ import (
 
 // API talks to a REST server as an administrator would, beside the operator.
 type API struct {
-	tb   testing.TB
-	base string
-	auth func(*http.Request)
+	tb     testing.TB
+	base   string
+	auth   func(*http.Request)
+	client *http.Client
 }
 
 // NewAPI gives access to a server.
 func NewAPI(tb testing.TB, base string, auth func(*http.Request)) *API {
 	tb.Helper()
-	return &API{tb: tb, base: base, auth: auth}
+	return &API{tb: tb, base: base, auth: auth, client: http.DefaultClient}
+}
+
+// NewTLSAPI gives access to a server that shows this certificate (PEM) and asks for one.
+func NewTLSAPI(tb testing.TB, base, certificate string, own tls.Certificate) *API {
+	tb.Helper()
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(certificate)) {
+		tb.Fatal("the server's certificate is no PEM")
+	}
+	config := &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}
+	transport := &http.Transport{TLSClientConfig: config}
+	tb.Cleanup(transport.CloseIdleConnections)
+	return &API{tb: tb, base: base, auth: func(*http.Request) {}, client: &http.Client{Transport: transport}}
 }
 
 const maxAnswer = 4 << 20
@@ -32,7 +48,7 @@ func (a *API) Do(method, path, body string) (int, any) {
 	}
 	a.auth(req)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := a.client.Do(req)
 	if err != nil {
 		a.tb.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func (s *Pass) changed(ctx context.Context, observed any) (map[string]any, error
 // leaves tells whether the server has something where the custom resource, which has nothing there, wants nothing left.
 // Nobody can see that of a writeOnly field.
 func (f *fieldPlan) leaves(got any) bool {
-	return f.nulls == v1alpha1.NullsRemove && (f.writeOnly || !isNothing(got))
+	return f.nulls == v1alpha1.NullsRemove && (f.writeOnly || !isNothing(f.compare, got))
 }
 
 // difference narrows a wanted object down to the keys that differ. Everything else, lists included, is sent whole: a
@@ -178,11 +178,9 @@ func difference(mode v1alpha1.Compare, want, got any) any {
 			patch[key] = difference(mode, value, present[key])
 		}
 	}
-	if mode == v1alpha1.CompareWhole {
-		for key, value := range present {
-			if _, wished := wanted[key]; !wished && !isNothing(value) {
-				patch[key] = nil // a merge patch removes what is null (RFC 7386, section 2)
-			}
+	if owns(mode) {
+		for _, key := range surplus(mode, wanted, present) {
+			patch[key] = nil // a merge patch removes what is null (RFC 7386, section 2)
 		}
 	}
 	return patch
@@ -204,7 +202,7 @@ func (s *Pass) overlay(ctx context.Context, plan *operationPlan, observed any) (
 		value, wanted := f.to.get(desired)
 		switch {
 		case !f.on(plan.operation):
-		case wanted && f.compare == v1alpha1.CompareWhole:
+		case wanted && owns(f.compare):
 			f.to.set(merged, copyValue(value)) // as a whole: what the server has beside it goes
 		case !wanted && f.nulls == v1alpha1.NullsRemove:
 			f.to.drop(merged)

@@ -55,8 +55,8 @@ func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 
 func comparisons() []v1alpha1.Compare {
 	return []v1alpha1.Compare{
-		v1alpha1.CompareExact, v1alpha1.CompareWhole, v1alpha1.CompareSet, v1alpha1.CompareMapByKey, v1alpha1.CompareCaseInsensitive,
-		v1alpha1.CompareNumber, v1alpha1.CompareQuantity, v1alpha1.CompareTimestamp, v1alpha1.CompareIgnore,
+		v1alpha1.CompareExact, v1alpha1.CompareWhole, v1alpha1.CompareStrict, v1alpha1.CompareSet, v1alpha1.CompareMapByKey,
+		v1alpha1.CompareCaseInsensitive, v1alpha1.CompareNumber, v1alpha1.CompareQuantity, v1alpha1.CompareTimestamp, v1alpha1.CompareIgnore,
 	}
 }
 

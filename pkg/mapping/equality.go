@@ -21,10 +21,10 @@ func (f *fieldPlan) equal(want, got any) bool {
 // An object is compared key by key: what the server added inside it is not drift. Lists have the same length and are
 // compared element by element, unless they are sets. A desired "", [] or {} equals an absent or null observed value,
 // because many servers leave out what is empty; a desired null inside an object equals an absent key. Compared as a
-// Whole, an object has no keys that are not desired, unless they hold nothing.
+// Whole, an object has no keys that are not desired, unless they hold nothing. Strict takes what is empty at its word.
 func equalValues(mode v1alpha1.Compare, desired, observed any) bool {
 	if observed == nil {
-		return desired == nil || isEmpty(desired)
+		return desired == nil || mode != v1alpha1.CompareStrict && isEmpty(desired)
 	}
 	switch want := desired.(type) {
 	case map[string]any:
@@ -64,21 +64,30 @@ func equalObjects(mode v1alpha1.Compare, desired, observed map[string]any) bool 
 			return false
 		}
 	}
-	return mode != v1alpha1.CompareWhole || !hasMore(desired, observed)
+	return !owns(mode) || len(surplus(mode, desired, observed)) == 0
 }
 
-// hasMore tells whether the observed object holds something under a key that is not desired.
-func hasMore(desired, observed map[string]any) bool {
+// owns tells whether a field owns its objects as a whole, with the keys that are not desired.
+func owns(mode v1alpha1.Compare) bool {
+	return mode == v1alpha1.CompareWhole || mode == v1alpha1.CompareStrict
+}
+
+// surplus are the keys, sorted, under which the observed object holds something that is not desired.
+func surplus(mode v1alpha1.Compare, desired, observed map[string]any) []string {
+	var keys []string
 	for key, got := range observed {
-		if _, wished := desired[key]; !wished && !isNothing(got) {
-			return true
+		if _, wished := desired[key]; !wished && !isNothing(mode, got) {
+			keys = append(keys, key)
 		}
 	}
-	return false
+	slices.Sort(keys)
+	return keys
 }
 
 // isNothing tells whether a value says no more than an absent key.
-func isNothing(value any) bool { return value == nil || isEmpty(value) }
+func isNothing(mode v1alpha1.Compare, value any) bool {
+	return value == nil || mode != v1alpha1.CompareStrict && isEmpty(value)
+}
 
 func equalLists(mode v1alpha1.Compare, desired, observed []any) bool {
 	if len(desired) != len(observed) {

@@ -62,13 +62,11 @@ func (b *patchBuilder) change(mode v1alpha1.Compare, at bodyPath, want any) {
 			b.change(mode, below(at, key), wanted[key])
 		}
 	}
-	if mode != v1alpha1.CompareWhole {
+	if !owns(mode) {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(present)) {
-		if _, wished := wanted[key]; !wished && !isNothing(present[key]) {
-			b.remove(below(at, key))
-		}
+	for _, key := range surplus(mode, wanted, present) {
+		b.remove(below(at, key))
 	}
 }
 

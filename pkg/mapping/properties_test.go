@@ -40,7 +40,7 @@ func objects(depth int) *rapid.Generator[map[string]any] {
 // wishes makes a program of non-overlapping fields and a custom resource that gives them values. No CEL is involved.
 func wishes(t *rapid.T) (*Program, map[string]any) {
 	modes := rapid.SampledFrom([]v1alpha1.Compare{
-		v1alpha1.CompareExact, v1alpha1.CompareWhole, v1alpha1.CompareSet, v1alpha1.CompareCaseInsensitive, v1alpha1.CompareNumber,
+		v1alpha1.CompareExact, v1alpha1.CompareWhole, v1alpha1.CompareStrict, v1alpha1.CompareSet, v1alpha1.CompareCaseInsensitive, v1alpha1.CompareNumber,
 		v1alpha1.CompareQuantity, v1alpha1.CompareTimestamp,
 	})
 	p := &Program{operations: map[rest.Operation]*operationPlan{}}

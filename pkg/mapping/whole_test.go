@@ -95,3 +95,27 @@ func TestKeyGoesWithMapByKey(t *testing.T) {
 		t.Errorf("both together: %q", got)
 	}
 }
+
+// TestStrictTakesWhatIsEmptyAtItsWord: to some servers an empty rule lets everybody in, and null nobody.
+func TestStrictTakesWhatIsEmptyAtItsWord(t *testing.T) {
+	t.Parallel()
+	for want, different := range map[string]string{
+		`""`: `null`, `[]`: `null`, `{}`: `null`, `null`: `""`, `{"a":""}`: `{}`, `{}#`: `{"a":""}`, `{"a":[]}`: `{"a":null}`,
+	} {
+		desired, observed := value(t, strings.TrimSuffix(want, "#")), value(t, different)
+		if equalValues(v1alpha1.CompareStrict, desired, observed) {
+			t.Errorf("%s equals %s", want, different)
+		}
+		if !equalValues(v1alpha1.CompareStrict, desired, desired) {
+			t.Errorf("%s differs from itself", want)
+		}
+	}
+	if !equalValues(v1alpha1.CompareStrict, value(t, `{"a":null,"b":1}`), value(t, `{"b":1.0}`)) {
+		t.Error("null inside an object differs from absent, or a number from itself")
+	}
+}
+
+func value(t *testing.T, text string) any {
+	t.Helper()
+	return object(t, `{"it":`+text+`}`).(map[string]any)["it"]
+}
