@@ -38,13 +38,13 @@ type RequestTemplate struct {
 	// +kubebuilder:validation:MaxLength=255
 	Accept string `json:"accept,omitempty"`
 	// ContentType is the media type of the body; by default application/json, application/json-patch+json for a
-	// JSONPatch, or application/x-www-form-urlencoded for a Form. Raw has none by default.
+	// JSONPatch, application/x-www-form-urlencoded for a Form, or multipart/form-data for Multipart. Raw has none by default.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	ContentType string `json:"contentType,omitempty"`
 	// Encoding is how the body is written; JSON by default.
 	// +optional
-	// +kubebuilder:validation:Enum=JSON;Form;Raw
+	// +kubebuilder:validation:Enum=JSON;Form;Multipart;Raw
 	Encoding Encoding `json:"encoding,omitempty"`
 }
 
@@ -57,6 +57,9 @@ const (
 	EncodingJSON Encoding = "JSON"
 	// EncodingForm writes a flat object as application/x-www-form-urlencoded: a list repeats its key, null leaves it out.
 	EncodingForm Encoding = "Form"
+	// EncodingMultipart writes an object as multipart/form-data: a part a key, a list repeats it, null leaves it out. An
+	// object is a file: content (text) or base64 (bytes), and optionally filename and contentType.
+	EncodingMultipart Encoding = "Multipart"
 	// EncodingRaw sends the text, or the bytes, that bodyExpression gives.
 	EncodingRaw Encoding = "Raw"
 )
@@ -184,6 +187,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="create: encoding Raw needs bodyExpression and contentType"
 type CreateOperation struct {
 	RequestTemplate `json:",inline"`
+	// Lock is CEL over self and identifiers that gives a key: writes with the same key at one endpoint go one after the
+	// other, whichever mapping they are of. The empty text is no lock.
+	// +optional
+	Lock Expression `json:"lock,omitempty"`
 	// +optional
 	// +kubebuilder:default=POST
 	// +kubebuilder:validation:Enum=POST;PUT;PATCH
@@ -229,6 +236,10 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.bodyExpression) || (!has(self.carry) && !has(self.strip))",message="update: carry and strip go with body; a bodyExpression does it with merge and omit"
 type UpdateOperation struct {
 	RequestTemplate `json:",inline"`
+	// Lock is CEL over self and identifiers that gives a key: writes with the same key at one endpoint go one after the
+	// other, whichever mapping they are of. The empty text is no lock.
+	// +optional
+	Lock Expression `json:"lock,omitempty"`
 	// +optional
 	// +kubebuilder:default=PUT
 	// +kubebuilder:validation:Enum=PUT;PATCH;POST
@@ -266,6 +277,10 @@ type UpdateOperation struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="delete: encoding Raw needs bodyExpression and contentType"
 type DeleteOperation struct {
 	RequestTemplate `json:",inline"`
+	// Lock is CEL over self and identifiers that gives a key: writes with the same key at one endpoint go one after the
+	// other, whichever mapping they are of. The empty text is no lock.
+	// +optional
+	Lock Expression `json:"lock,omitempty"`
 	// +optional
 	// +kubebuilder:default=DELETE
 	// +kubebuilder:validation:Enum=DELETE;POST;PUT;PATCH

@@ -97,6 +97,9 @@ type EndpointSpec struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
 	Timeout metav1.Duration `json:"timeout,omitempty"`
+	// Timeouts bound the parts of a request within timeout.
+	// +optional
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
 	// +optional
 	// +kubebuilder:default={}
 	Limits Limits `json:"limits,omitempty"`
@@ -185,6 +188,26 @@ type Proxy struct {
 	Basic *BasicAuth `json:"basic,omitempty"`
 }
 
+// Timeouts bound the parts of a request. None is longer than the endpoint's timeout.
+type Timeouts struct {
+	// Connect bounds looking up the name and connecting, to the proxy if there is one; the lesser of timeout and 10s by
+	// default.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
+	Connect *metav1.Duration `json:"connect,omitempty"`
+	// TLSHandshake bounds the handshake; the lesser of timeout and 10s by default.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
+	TLSHandshake *metav1.Duration `json:"tlsHandshake,omitempty"`
+	// ResponseHeader bounds the time from the end of the request to the first byte of the body; timeout by default.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
+	ResponseHeader *metav1.Duration `json:"responseHeader,omitempty"`
+}
+
 // Limits keep a server, and this operator, safe.
 type Limits struct {
 	// RequestsPerSecond is the steady rate over all mappings.
@@ -205,6 +228,11 @@ type Limits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	InFlight int32 `json:"inFlight,omitempty"`
+	// WritesInFlight is how many writes may be under way at once; as many as inFlight by default.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	WritesInFlight int32 `json:"writesInFlight,omitempty"`
 	// ResponseBytes is the longest response body taken, after decompression.
 	// +optional
 	// +kubebuilder:default=4194304

@@ -52,7 +52,8 @@ func TestConnectionsAreReused(t *testing.T) {
 		}
 		group.Wait()
 	}
-	if got := connections.Load(); got > 8 {
+	// net/http may dial for a request that an idle connection serves in the end; without reuse there would be 41.
+	if got := connections.Load(); got > 16 {
 		t.Errorf("%d connections for 8 requests at once, again and again", got)
 	}
 }

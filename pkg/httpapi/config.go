@@ -32,17 +32,42 @@ type Config struct {
 	// Proxy is nil for that of the environment.
 	Proxy *Proxy
 	// Timeout bounds one request, from its release by the limits to the last byte of the answer.
-	Timeout           time.Duration
+	Timeout time.Duration
+	// Timeouts bound parts of a request within Timeout.
+	Timeouts          Timeouts
 	RequestsPerSecond float64
 	Burst             int
 	// InFlight is how many requests may be under way at once.
 	InFlight int
+	// WritesInFlight is how many of them may be writes; zero for as many.
+	WritesInFlight int
 	// ResponseBytes is the longest body taken, after decompression.
 	ResponseBytes  int64
 	CircuitBreaker CircuitBreaker
 	UserAgent      string
 	// Addresses says where connections may lead, the one to a proxy or a token endpoint included.
 	Addresses Addresses
+}
+
+// Timeouts bound parts of a request. What is above the whole, or zero, ends with the whole; connecting and the handshake
+// take ten seconds at most unless they are given more.
+type Timeouts struct {
+	Connect, TLSHandshake, ResponseHeader time.Duration
+}
+
+// within gives a bound for each part; that of the headers is zero where the whole bounds them.
+func (t Timeouts) within(whole time.Duration) Timeouts {
+	part := func(given time.Duration) time.Duration {
+		if given <= 0 {
+			return min(longestConnect, whole)
+		}
+		return min(given, whole)
+	}
+	bounds := Timeouts{Connect: part(t.Connect), TLSHandshake: part(t.TLSHandshake)}
+	if t.ResponseHeader > 0 && t.ResponseHeader < whole {
+		bounds.ResponseHeader = t.ResponseHeader
+	}
+	return bounds
 }
 
 // TLSConfig are the options of the connection.

@@ -34,12 +34,15 @@ func (c *Client) exchange(ctx context.Context, req rest.Request, start time.Time
 	if held := a.closed(); held != nil {
 		return *held, 0
 	}
-	err = c.limits.acquire(ctx)
+	release, err := c.limits.acquire(ctx, req)
 	waited := c.now().Sub(start)
+	if errors.Is(err, errLocked) {
+		return *a.held(rest.HeldByLock, tryAgain, "another write holds the same lock (operations.*.lock) and takes long: it is tried again"), waited
+	}
 	if err != nil {
 		return a.neverReleased(ctx, err), waited
 	}
-	defer c.limits.release()
+	defer release()
 	permit, held := a.ask()
 	if held != nil {
 		return *held, waited

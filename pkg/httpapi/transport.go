@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	idleTimeout         = 90 * time.Second
-	keepAlive           = 30 * time.Second
-	longestConnect      = 10 * time.Second
+	idleTimeout    = 90 * time.Second
+	keepAlive      = 30 * time.Second
+	longestConnect = 10 * time.Second
+	// responseHeaderBytes bounds the headers of an answer.
 	responseHeaderBytes = 64 << 10
 )
 
 // newDialer makes what every connection of a client is made with. A dial goes on after its request gave up, for the next
 // request to use, so it needs a bound of its own.
 func newDialer(cfg Config) *net.Dialer {
-	return &net.Dialer{Timeout: min(cfg.Timeout, longestConnect), KeepAlive: keepAlive, ControlContext: cfg.Addresses.control}
+	return &net.Dialer{Timeout: cfg.Timeouts.within(cfg.Timeout).Connect, KeepAlive: keepAlive, ControlContext: cfg.Addresses.control}
 }
 
 // newTransport makes the one pool of connections of a client.
@@ -33,6 +34,7 @@ func newTransport(cfg Config, dialer *net.Dialer) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
+	timeouts := cfg.Timeouts.within(cfg.Timeout)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
@@ -40,7 +42,8 @@ func newTransport(cfg Config, dialer *net.Dialer) (*http.Transport, error) {
 		OnProxyConnectResponse: noteProxy,
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    dialer.Timeout,
+		TLSHandshakeTimeout:    timeouts.TLSHandshake,
+		ResponseHeaderTimeout:  timeouts.ResponseHeader,
 		MaxIdleConns:           cfg.InFlight,
 		MaxIdleConnsPerHost:    cfg.InFlight,
 		IdleConnTimeout:        idleTimeout,

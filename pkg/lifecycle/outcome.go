@@ -119,6 +119,8 @@ func heldReason(held rest.Hold) string {
 		return v1alpha1.ReasonCircuitOpen
 	case rest.HeldByServer:
 		return v1alpha1.ReasonThrottled
+	case rest.HeldByLock:
+		return v1alpha1.ReasonWaitingForServer
 	default:
 		return v1alpha1.ReasonEndpointUnreachable
 	}

@@ -10,25 +10,30 @@ import (
 	"github.com/restmapping/operator/pkg/rest"
 )
 
-// body builds the encoded body of a request; nil when it has none.
-func (s *Pass) body(ctx context.Context, plan *operationPlan, observed any) ([]byte, error) {
+// body builds the encoded body of a request and its media type; nil when it has none.
+func (s *Pass) body(ctx context.Context, plan *operationPlan, observed any) (body []byte, contentType string, err error) {
 	value, present, err := s.bodyValue(ctx, plan, observed)
 	if err != nil || !present {
-		return nil, err
+		return nil, "", err
 	}
+	contentType = plan.contentType
 	switch plan.encoding {
 	case v1alpha1.EncodingForm:
-		return encodeForm(plan.field, value)
+		body, err = encodeForm(plan.field, value)
+	case v1alpha1.EncodingMultipart:
+		body, contentType, err = encodeMultipart(plan.field, value)
 	case v1alpha1.EncodingRaw:
 		text, _ := value.(string) // a RawResult
-		return []byte(text), nil
+		body = []byte(text)
 	default:
-		encoded, err := encodeJSON(value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: the body cannot be written as JSON: %w", plan.field, err)
+		if body, err = encodeJSON(value); err != nil {
+			err = fmt.Errorf("%s: the body cannot be written as JSON: %w", plan.field, err)
 		}
-		return encoded, nil
 	}
+	if err != nil {
+		return nil, "", err
+	}
+	return body, contentType, nil
 }
 
 func (s *Pass) bodyValue(ctx context.Context, plan *operationPlan, observed any) (value any, present bool, err error) {

@@ -49,7 +49,7 @@ func (c *compiler) bodyFrom(plan *operationPlan, source v1alpha1.Expression, var
 // bodyResult is what a body expression must give.
 func bodyResult(encoding v1alpha1.Encoding) celrules.Result {
 	switch encoding {
-	case v1alpha1.EncodingForm:
+	case v1alpha1.EncodingForm, v1alpha1.EncodingMultipart:
 		return celrules.ObjectResult
 	case v1alpha1.EncodingRaw:
 		return celrules.RawResult
@@ -73,6 +73,7 @@ const (
 	defaultMediaType = "application/json"
 	patchMediaType   = "application/json-patch+json"
 	formMediaType    = "application/x-www-form-urlencoded"
+	multipartType    = "multipart/form-data"
 )
 
 func usualJSONType(plan *operationPlan) string {
@@ -96,17 +97,25 @@ func (c *compiler) contentType(plan *operationPlan) {
 			c.fail(plan.field+".encoding", "a JSONPatch is JSON; remove encoding")
 		}
 		plan.contentType = orDefault(plan.contentType, formMediaType)
+	case v1alpha1.EncodingMultipart:
+		if given {
+			c.fail(field, "Multipart has the type %s with a boundary of its own; remove contentType", multipartType)
+		}
+		if plan.body == v1alpha1.BodyJSONPatch {
+			c.fail(plan.field+".encoding", "a JSONPatch is JSON; remove encoding")
+		}
+		plan.contentType = multipartType
 	case v1alpha1.EncodingRaw:
 		if err != nil {
 			c.fail(field, "Raw needs a media type, such as text/plain; charset=utf-8")
 		}
 	case v1alpha1.EncodingJSON:
 		if given && (err != nil || !isJSONType(mediaType)) {
-			c.fail(field, "bodies are JSON: the type is application/json or ends in +json; for others set encoding to Form or Raw")
+			c.fail(field, "bodies are JSON: the type is application/json or ends in +json; for others set encoding to Form, Multipart or Raw")
 		}
 		plan.contentType = orDefault(plan.contentType, usualJSONType(plan))
 	default:
-		c.fail(plan.field+".encoding", "the encoding is JSON, Form or Raw")
+		c.fail(plan.field+".encoding", "the encoding is JSON, Form, Multipart or Raw")
 	}
 }
 

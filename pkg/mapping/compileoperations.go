@@ -52,6 +52,7 @@ func (c *compiler) compileRead(o *v1alpha1.ReadOperation) {
 
 func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
 	plan := c.template(rest.Create, &o.RequestTemplate)
+	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch)
 	plan.body = c.bodyMode(plan, o.Body, v1alpha1.BodyDesired, v1alpha1.BodyDesired, v1alpha1.BodyNone)
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired)...)
@@ -61,6 +62,7 @@ func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
 
 func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 	plan := c.template(rest.Update, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodPut, http.MethodPut, http.MethodPatch, http.MethodPost)
 	usual := v1alpha1.BodyDesired
 	if plan.method == http.MethodPatch {
@@ -76,6 +78,7 @@ func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 
 func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
 	plan := c.template(rest.Delete, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodDelete, http.MethodDelete, http.MethodPost, http.MethodPut, http.MethodPatch)
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
 }
@@ -94,6 +97,13 @@ func (c *compiler) template(operation rest.Operation, t *v1alpha1.RequestTemplat
 	}
 	c.program.operations[operation] = plan
 	return plan
+}
+
+// lock compiles the key of writes that go one after the other. It knows what every write of the custom resource knows, so
+// that its key does not change between them, and no secret.
+func (c *compiler) lock(plan *operationPlan, source v1alpha1.Expression) {
+	plan.lock = c.compile(source, plan.field+".lock", celrules.StringResult, celrules.Self, celrules.Identifiers)
+	c.refuseStatus(plan.lock)
 }
 
 // path compiles a path. A wrong one is replaced by / so that the rest can still be checked.

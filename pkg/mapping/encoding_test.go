@@ -102,7 +102,7 @@ func TestEncodingsAreCheckedWhenCompiled(t *testing.T) {
 		"a form with another type":  {createAs(v1alpha1.EncodingForm, "application/json", ""), "spec.operations.create.contentType", formMediaType},
 		"a form of a list":          {createAs(v1alpha1.EncodingForm, "", "[1]"), "spec.operations.create.bodyExpression", "an object"},
 		"JSON with another type":    {createAs("", "text/plain", ""), "spec.operations.create.contentType", "set encoding"},
-		"an unknown encoding":       {createAs("XML", "", ""), "spec.operations.create.encoding", "JSON, Form or Raw"},
+		"an unknown encoding":       {createAs("XML", "", ""), "spec.operations.create.encoding", "JSON, Form, Multipart or Raw"},
 		"no body to encode": {
 			func(s *v1alpha1.RestMappingSpec) { s.Operations.Delete.Encoding = v1alpha1.EncodingForm },
 			"spec.operations.delete.encoding", "no body",

@@ -76,6 +76,8 @@ type operationPlan struct {
 	bodyFrom       *expression
 	// carry are copied from the observed object into the body, strip are left out of it.
 	carry, strip []bodyPath
+	// lock is nil when the operation has none.
+	lock *expression
 	// selected is nil when the mapping does not say where the object is.
 	selected *expression
 }

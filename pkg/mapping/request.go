@@ -68,13 +68,26 @@ func (s *Pass) request(ctx context.Context, plan *operationPlan, observed any) (
 	if req.Headers, err = s.headerValues(ctx, plan.headers, more); err != nil {
 		return rest.Request{}, err
 	}
-	if req.Body, err = s.body(ctx, plan, observed); err != nil {
+	if req.Body, req.ContentType, err = s.body(ctx, plan, observed); err != nil {
 		return rest.Request{}, err
 	}
-	if req.Body != nil {
-		req.ContentType = plan.contentType
+	if req.Lock, err = s.lockKey(ctx, plan); err != nil {
+		return rest.Request{}, err
 	}
 	return req, nil
+}
+
+// lockKey is empty for no lock.
+func (s *Pass) lockKey(ctx context.Context, plan *operationPlan) (string, error) {
+	if plan.lock == nil {
+		return "", nil
+	}
+	value, _, err := s.evaluate(ctx, plan.lock, nil)
+	if err != nil {
+		return "", err
+	}
+	key, _ := value.(string) // a StringResult; absent is no lock
+	return key, nil
 }
 
 // values evaluates parameters in their order. Null leaves one out; a list repeats it.

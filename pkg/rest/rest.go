@@ -46,6 +46,8 @@ type Request struct {
 	ContentType string
 	// Body is the encoded body, nil for none. It may hold secrets and is never logged.
 	Body []byte
+	// Lock is a key: of writes with the same one at one endpoint only one is under way. Empty for none.
+	Lock string
 	// Follow, when set, is a URL reference that a server gave (Link rel="next"). It replaces Path and Query:
 	// it is resolved against the base URL and refused unless it keeps the origin and the base path.
 	Follow string
@@ -93,6 +95,8 @@ const (
 	HeldByCircuit Hold = "Circuit"
 	// HeldByServer: the server asked for fewer requests.
 	HeldByServer Hold = "Server"
+	// HeldByLock: another write with the same lock took too long.
+	HeldByLock Hold = "Lock"
 )
 
 // Failure is the fact that an exchange gave no usable response. Message is safe to show: it names METHOD and

@@ -7,6 +7,9 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/httpapi"
@@ -99,12 +102,18 @@ func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) htt
 		RequestsPerSecond: float64(spec.Limits.RequestsPerSecond),
 		Burst:             int(spec.Limits.Burst),
 		InFlight:          int(spec.Limits.InFlight),
+		WritesInFlight:    int(spec.Limits.WritesInFlight),
 		ResponseBytes:     spec.Limits.ResponseBytes,
 		UserAgent:         userAgent,
 		CircuitBreaker: httpapi.CircuitBreaker{
 			Off:      spec.CircuitBreaker.Mode == v1alpha1.CircuitBreakerOff,
 			Failures: int(spec.CircuitBreaker.Failures), OpenFor: spec.CircuitBreaker.OpenFor.Duration,
 		},
+	}
+	if t := spec.Timeouts; t != nil {
+		config.Timeouts = httpapi.Timeouts{
+			Connect: durationOf(t.Connect), TLSHandshake: durationOf(t.TLSHandshake), ResponseHeader: durationOf(t.ResponseHeader),
+		}
 	}
 	if tls := spec.TLS; tls != nil {
 		config.TLS = httpapi.TLSConfig{
@@ -113,6 +122,13 @@ func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) htt
 		}
 	}
 	return config
+}
+
+func durationOf(d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
 }
 
 func parameters(values []v1alpha1.NamedValue) []rest.Parameter {
