@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	expiring "k8s.io/apimachinery/pkg/util/cache"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
@@ -155,6 +156,10 @@ func (r *Resolver) Get(ctx context.Context, namespace, name, key string) (httpap
 // Version identifies the Secret that Get would read now, from memory alone: it changes with every change of the
 // Secret. It is empty when there is no labelled Secret of that name. It waits for the first listing.
 func (r *Resolver) Version(ctx context.Context, namespace, name string) (string, error) {
+	// The metadata client makes a path of a name as it is: "../../other/secrets/x" would lead to another namespace.
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return "", &NotFoundError{Namespace: namespace, Name: name}
+	}
 	watch, err := r.watchFor(namespace)
 	if err != nil {
 		return "", err
