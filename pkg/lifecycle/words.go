@@ -16,8 +16,9 @@ const maxWords = 512
 var wordKeys = []string{"detail", "message", "error_description", "reason", "title", "error", "errorMessage", "description", "errors", "msg", "data"}
 
 // ServerWords gives what a server itself said about a failure: one line, cut, without markup. It is empty when the
-// response says nothing that a person could read. The caller redacts it.
-func ServerWords(r *rest.Response) string {
+// response says nothing that a person could read. redact takes out what must not be shown; it comes before the cut, which
+// would leave a part of a secret that nobody knows again.
+func ServerWords(r *rest.Response, redact func(string) string) string {
 	if r == nil {
 		return ""
 	}
@@ -28,6 +29,7 @@ func ServerWords(r *rest.Response) string {
 	if strings.HasPrefix(words, "<") {
 		return ""
 	}
+	words = redact(words)
 	if runes := []rune(words); len(runes) > maxWords {
 		words = string(runes[:maxWords]) + "…"
 	}

@@ -38,12 +38,12 @@ func TestServerWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := ServerWords(&rest.Response{Body: tc.body}); got != tc.want {
+			if got := ServerWords(&rest.Response{Body: tc.body}, asItIs); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
-	if got := ServerWords(nil); got != "" {
+	if got := ServerWords(nil, asItIs); got != "" {
 		t.Errorf("no response says %q", got)
 	}
 }
@@ -59,7 +59,7 @@ func TestServerWordsAreCut(t *testing.T) {
 		deep = object{"error": deep}
 	}
 	for name, body := range map[string]any{"long": strings.Repeat("é", 100_000), "many": object{"errors": huge}, "deep": deep} {
-		words := ServerWords(&rest.Response{Body: body})
+		words := ServerWords(&rest.Response{Body: body}, asItIs)
 		if n := utf8.RuneCountInString(words); n > maxWords+1 || !utf8.ValidString(words) {
 			t.Errorf("%s: %d characters", name, n)
 		}
@@ -69,7 +69,7 @@ func TestServerWordsAreCut(t *testing.T) {
 func TestServerWordsAreAlwaysOneShortLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		words := ServerWords(&rest.Response{Body: body(t, 0)})
+		words := ServerWords(&rest.Response{Body: body(t, 0)}, asItIs)
 		if utf8.RuneCountInString(words) > maxWords+1 || strings.ContainsAny(words, "\n\r\t") {
 			t.Fatalf("%q", words)
 		}
@@ -100,5 +100,20 @@ func body(t *rapid.T, depth int) any {
 		return o
 	default:
 		return rapid.String().Draw(t, "text")
+	}
+}
+
+func asItIs(text string) string { return text }
+
+// A secret across the place where words are cut would be shown in part: what is left of it is no secret that is known.
+func TestWordsAreRedactedBeforeTheyAreCut(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-and-more"
+	redact := func(text string) string { return strings.ReplaceAll(text, secret, "[redacted]") }
+	for before := range len(secret) {
+		body := strings.Repeat("a", maxWords-before) + secret
+		if words := ServerWords(&rest.Response{Body: body}, redact); strings.Contains(words, "hu") {
+			t.Fatalf("a part of the secret is shown: …%s", words[len(words)-30:])
+		}
 	}
 }

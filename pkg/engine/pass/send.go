@@ -139,7 +139,7 @@ func (u *run) fail(req rest.Request, x rest.Exchange, verdict lifecycle.Verdict)
 	if x.Failure != nil && x.Failure.Kind == rest.Redirected {
 		// Where it points, and what to do about it, says more than the status.
 		f.verdict.Message = x.Failure.Message
-	} else if words := lifecycle.ServerWords(x.Response); words != "" && verdict.Outcome != lifecycle.Absent {
+	} else if words := lifecycle.ServerWords(x.Response, u.redact); words != "" && verdict.Outcome != lifecycle.Absent {
 		f.verdict.Message = fmt.Sprintf("%s: %s", verdict.Message, words)
 	}
 	f.verdict.Message = u.redact(f.verdict.Message)
