@@ -69,6 +69,8 @@ const (
 	ReasonOutputConflict        = "OutputConflict"
 	ReasonOutputLost            = "OutputLost"
 	ReasonOutputNotWritten      = "OutputNotWritten"
+	ReasonRecordForged          = "RecordForged"
+	ReasonRecordUnverified      = "RecordUnverified"
 	ReasonInternalError         = "InternalError"
 )
 

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/restmapping/operator/internal/chart"
+	"github.com/restmapping/operator/pkg/engine/keys"
 )
 
 // everywhere is the scope of a ClusterRoleBinding.
 const everywhere = ""
 
 // grant is one right: a verb on a resource of a group in a namespace, or everywhere.
-type grant struct{ Namespace, Group, Resource, Verb string }
+type grant struct{ Namespace, Group, Resource, Verb, Name string }
 
 // grantsOf resolves the bindings among the objects: what the operator's ServiceAccount may do.
 func grantsOf(t *testing.T, objects []*unstructured.Unstructured) []grant {
@@ -59,11 +60,21 @@ func expand(namespace string, rule rbacv1.PolicyRule) []grant {
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
-				grants = append(grants, grant{namespace, group, resource, verb})
+				for _, name := range named(rule) {
+					grants = append(grants, grant{namespace, group, resource, verb, name})
+				}
 			}
 		}
 	}
 	return grants
+}
+
+// named are the objects that a rule is limited to; the empty name stands for all.
+func named(rule rbacv1.PolicyRule) []string {
+	if len(rule.ResourceNames) == 0 {
+		return []string{""}
+	}
+	return rule.ResourceNames
 }
 
 func as[T any](t *testing.T, object *unstructured.Unstructured) *T {
@@ -107,11 +118,11 @@ func TestNoRoleHasAWildcard(t *testing.T) {
 	}
 }
 
-// TestOperatorCreatesAndDeletesNothingOfTheUsers: the operator writes events, its lease and questions about itself.
+// TestOperatorCreatesAndDeletesNothingOfTheUsers: the operator writes events, its lease, its key and questions about itself.
 // Everything else it may at most update, and it may delete nothing.
 func TestOperatorCreatesAndDeletesNothingOfTheUsers(t *testing.T) {
 	t.Parallel()
-	creates := []string{"events", "leases", "selfsubjectaccessreviews"}
+	creates := []string{"events", "leases", "secrets", "selfsubjectaccessreviews"}
 	harmless := []string{"get", "list", "watch", "patch", "update"}
 	for name, values := range map[string]map[string]any{"cluster": managed(), "namespaces": managed("team-a", "team-b")} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +143,7 @@ func TestOperatorCreatesAndDeletesNothingOfTheUsers(t *testing.T) {
 func TestOperatorWritesOnlyWhatItOwns(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"authorization.k8s.io/selfsubjectaccessreviews", "coordination.k8s.io/leases", "/events", "events.k8s.io/events",
+		"authorization.k8s.io/selfsubjectaccessreviews", "coordination.k8s.io/leases", "/events", "/secrets", "events.k8s.io/events",
 		"example.com/parts", "example.com/parts/finalizers", "example.com/parts/status",
 		"example.com/things", "example.com/things/finalizers", "example.com/things/status",
 		"restmapping.dev/clusterrestendpoints/status", "restmapping.dev/restendpoints/status",
@@ -282,5 +293,30 @@ func TestPeopleMayWriteEndpointsOfTheirNamespaceAlone(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("roles for people (-want +got):\n%s", diff)
+	}
+}
+
+// TestOperatorMakesOneSecretAndReadsItByName: a right to create cannot be limited by name, so it is limited to the
+// operator's own namespace.
+func TestOperatorMakesOneSecretAndReadsItByName(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string]map[string]any{"cluster": managed(), "namespaces": managed("team-a")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read := false
+			for _, g := range grantsOf(t, Objects(t, values)) {
+				if g.Resource != "secrets" || slices.Contains([]string{"list", "watch"}, g.Verb) {
+					continue
+				}
+				own := g.Namespace == Namespace
+				read = read || own && g.Verb == "get" && g.Name == keys.SecretName
+				if g.Verb != "get" && (g.Verb != "create" || !own) {
+					t.Errorf("the operator may %s Secrets in %q", g.Verb, g.Namespace)
+				}
+			}
+			if !read {
+				t.Errorf("the operator may not get %s", keys.SecretName)
+			}
+		})
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/fleet"
 	"github.com/restmapping/operator/pkg/engine/pass"
+	"github.com/restmapping/operator/pkg/lifecycle"
 	"github.com/restmapping/operator/pkg/mapping"
 )
 
@@ -47,6 +48,16 @@ func (nothingThere) Resolve(context.Context, v1alpha1.EndpointKind, string, stri
 func (nothingThere) Value(context.Context, string, string, string) (string, error) {
 	return "", errors.New("no Secret")
 }
+
+func (nothingThere) Ring() *lifecycle.Ring {
+	ring, err := lifecycle.NewRing(map[string][]byte{lifecycle.SigningEntry: make([]byte, 32)}, time.Time{})
+	if err != nil {
+		panic(err)
+	}
+	return ring
+}
+func (n nothingThere) Again(context.Context) *lifecycle.Ring       { return n.Ring() }
+func (nothingThere) Place() (string, error)                        { return "system/keys", nil }
 func (nothingThere) Normal(*fleet.Object, string, string, string)  {}
 func (nothingThere) Warning(*fleet.Object, string, string, string) {}
 
@@ -86,7 +97,7 @@ func newBench(t *testing.T, names ...string) *bench {
 	b.meter = metrics.New(b.registry)
 	watches := fleet.New(client)
 	b.engine = engine.New(engine.Config{
-		Client: client, Fleet: watches, Endpoints: nothingThere{}, Secrets: nothingThere{}, Events: nothingThere{}, Clock: clock.RealClock{},
+		Client: client, Fleet: watches, Endpoints: nothingThere{}, Secrets: nothingThere{}, Keys: nothingThere{}, Events: nothingThere{}, Clock: clock.RealClock{},
 		Workers: 1, MinInterval: time.Second, DrainTimeout: patience, Jitter: func() float64 { return 0 }, Observe: b.meter.Pass,
 	})
 	b.meter.Watch(b.engine)

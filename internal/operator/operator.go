@@ -30,6 +30,7 @@ import (
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/engine/keys"
 	"github.com/restmapping/operator/pkg/engine/outputs"
 )
 
@@ -140,6 +141,10 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	if err != nil {
 		return err
 	}
+	ring := newKeys(mgr, c, o)
+	if err := ring.Load(ctx); err != nil {
+		o.Log.Error(err, "the key that signs records cannot be used; custom resources wait for it", "secret", keys.SecretName)
+	}
 	registry := endpoints.New(endpoints.Config{
 		Reader: mgr.GetCache(), Secrets: resolver, OperatorNamespace: o.Namespace, Addresses: addresses,
 	},
@@ -151,7 +156,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		Changed: func(namespace string, owner metav1.OwnerReference) { eng.OutputChanged(namespace, owner) },
 	})
 	eng = engine.New(engine.Config{
-		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver), Outputs: kept,
+		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver), Outputs: kept, Keys: ring,
 		Events: engine.EventsOf(mgr.GetEventRecorder("restmapping-operator")), Clock: clock.RealClock{},
 		Namespaces: o.WatchNamespaces, Workers: o.Concurrency, MinInterval: o.MinInterval, DrainTimeout: o.DrainTimeout,
 		Jitter: rand.Float64, Observe: meter.Pass,

@@ -20,6 +20,7 @@ func TestOwnership(t *testing.T) {
 		"the record stripped":                 recordStripped,
 		"the record stripped, with a marker":  recordStrippedMarked,
 		"the record stripped, with no safety": recordStrippedUnsafe,
+		"the record forged":                   recordForged,
 		"the finalizer stripped":              finalizerStripped,
 		"a copy in another namespace":         copied,
 		"a copy with a marker":                copiedMarked,
@@ -75,6 +76,29 @@ func identityChanged(t *testing.T, l *lab.Lab) {
 	p.Gone("one")
 	if live := p.server.Live("/things"); len(live) != 0 {
 		t.Errorf("left outside: %v", live)
+	}
+}
+
+// recordForged: whoever writes another object's identity into a record moves nothing, also by deleting.
+func recordForged(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	p := newPart(l, upsertMapping, upsertThings)
+	p.Create("victim", "{size: 3}")
+	p.Ready("victim")
+	p.Create("one", "{size: 3}")
+	p.Ready("one")
+	genuine := p.Get("one").GetAnnotations()[record]
+	p.Annotate("one", record, strings.Replace(genuine, `{"id":"one"}`, `{"id":"victim"}`, 1))
+	p.Delete("one")
+	p.Stalled("one", "RecordForged")
+	if live := p.server.Live("/things"); len(live) != 2 {
+		t.Errorf("outside: %v", live)
+	}
+	p.Annotate("one", record, genuine)
+	p.Annotate("one", reconcile, "now")
+	p.Gone("one")
+	if live := p.server.Live("/things"); len(live) != 1 || live[0].ID != "victim" {
+		t.Errorf("outside: %v", live)
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/restmapping/operator/pkg/engine/endpoints"
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/engine/keys"
 	"github.com/restmapping/operator/pkg/engine/secrets"
 )
 
@@ -51,6 +53,14 @@ func newResolver(c clients, o Options) (*secrets.Resolver, error) {
 		return nil, fmt.Errorf("make the secret resolver: %w", err)
 	}
 	return resolver, nil
+}
+
+// newKeys gives the keys of this installation, in a Secret of the operator's own namespace.
+func newKeys(mgr manager.Manager, c clients, o Options) *keys.Keys {
+	written := records{mappings: mgr.GetAPIReader(), mapper: mgr.GetRESTMapper(), metadata: c.metadata, namespaces: o.WatchNamespaces}
+	return keys.New(keys.Config{
+		Secrets: c.kubernetes.CoreV1().Secrets(o.Namespace), Namespace: o.Namespace, Written: written.Written, Clock: clock.RealClock{},
+	})
 }
 
 // everywhere lets a runnable run without the lease as well: a standby keeps its caches warm.

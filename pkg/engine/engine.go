@@ -27,6 +27,7 @@ type Config struct {
 	Fleet     *fleet.Fleet
 	Endpoints pass.Endpoints
 	Secrets   pass.Secrets
+	Keys      pass.Keys
 	// Outputs is only needed for mappings that have some.
 	Outputs pass.Outputs
 	Events  pass.Events

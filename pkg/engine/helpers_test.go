@@ -21,6 +21,7 @@ import (
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/fleet"
 	"github.com/restmapping/operator/pkg/engine/pass"
+	"github.com/restmapping/operator/pkg/lifecycle"
 	"github.com/restmapping/operator/pkg/mapping"
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -164,7 +165,7 @@ func newBenchWith(t *testing.T, change func(*Config), objects ...runtime.Object)
 	}
 	b.fleet = fleet.New(b.client)
 	cfg := Config{
-		Client: b.client, Fleet: b.fleet, Endpoints: b.outside, Secrets: b.outside, Events: b.outside, Clock: clock.RealClock{},
+		Client: b.client, Fleet: b.fleet, Endpoints: b.outside, Secrets: b.outside, Keys: b.outside, Events: b.outside, Clock: clock.RealClock{},
 		Workers: 2, MinInterval: time.Second, DrainTimeout: patience, Jitter: func() float64 { return 0.5 },
 	}
 	change(&cfg)
@@ -249,3 +250,18 @@ func (b *bench) update(obj *unstructured.Unstructured) {
 		b.Fatal(err)
 	}
 }
+
+// Ring implements pass.Keys.
+func (o *outside) Ring() *lifecycle.Ring {
+	ring, err := lifecycle.NewRing(map[string][]byte{lifecycle.SigningEntry: make([]byte, 32)}, time.Time{})
+	if err != nil {
+		panic(err)
+	}
+	return ring
+}
+
+// Again implements pass.Keys.
+func (o *outside) Again(context.Context) *lifecycle.Ring { return o.Ring() }
+
+// Place implements pass.Keys.
+func (o *outside) Place() (string, error) { return "system/keys", nil }

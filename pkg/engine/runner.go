@@ -65,7 +65,7 @@ func newRunner(e *Engine, spec Spec) *runner {
 	cfg := e.cfg
 	r := &runner{cfg: cfg, spec: spec, ctx: e.ctx, changed: e.changed, counts: newCounts()}
 	r.reconciler = pass.New(pass.Config{
-		Objects: r, Writer: pass.NewDynamicWriter(cfg.Client, spec.GVR), Endpoints: cfg.Endpoints, Secrets: cfg.Secrets, Outputs: cfg.Outputs,
+		Objects: r, Writer: pass.NewDynamicWriter(cfg.Client, spec.GVR), Endpoints: cfg.Endpoints, Secrets: cfg.Secrets, Outputs: cfg.Outputs, Keys: cfg.Keys,
 		Events: cfg.Events, Claims: e.claims, Clock: cfg.Clock, LeaderSince: e.since,
 		MinInterval: cfg.MinInterval, Jitter: cfg.Jitter, Observe: r.observe,
 	}, spec.Program)

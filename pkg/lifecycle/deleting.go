@@ -17,6 +17,9 @@ func nextDeleting(f Facts) Step {
 		return afterDelete(f)
 	}
 	switch f.Record {
+	case RecordForged, RecordUnverified:
+		s, _ := refusedRecord(f)
+		return s
 	case RecordNone:
 		return Step{Action: Release}
 	case RecordCreating:

@@ -64,6 +64,16 @@ func TestNextAfterDelete(t *testing.T) {
 	})
 }
 
+func TestNextDeletesNothingOnAWordThatIsNotBelieved(t *testing.T) {
+	orphan := func(f *Facts) { f.Policy.Deletion = v1alpha1.DeletionOrphan }
+	checkNext(t, map[string]nextCase{
+		"an edited record deletes nothing":        {facts(deleting, record(RecordForged), confirmed), stalls(v1alpha1.ReasonRecordForged)},
+		"nor one that cannot be verified":         {facts(deleting, record(RecordUnverified), confirmed, answering(AnswerAbsent)), stalls(v1alpha1.ReasonRecordUnverified)},
+		"nor with a marker":                       {facts(deleting, record(RecordForged), looked(LookFound)), stalls(v1alpha1.ReasonRecordForged)},
+		"what is to be left lets go all the same": {facts(deleting, record(RecordForged), orphan), Step{Action: Release}},
+	})
+}
+
 func TestNextDeletesWithoutARecord(t *testing.T) {
 	stripped := record(RecordMissing)
 	checkNext(t, map[string]nextCase{

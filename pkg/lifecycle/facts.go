@@ -16,6 +16,10 @@ const (
 	RecordMissing RecordState = "Missing"
 	// RecordForeign: it was written for another custom resource: a copied or restored manifest.
 	RecordForeign RecordState = "Foreign"
+	// RecordForged: it is not what was written: its signature is not of its content.
+	RecordForged RecordState = "Forged"
+	// RecordUnverified: the key that it was signed with is not there, or it was never signed.
+	RecordUnverified RecordState = "Unverified"
 	// RecordNone: nothing of ours is outside.
 	RecordNone RecordState = "None"
 	// RecordCreating: a create may have been sent; its identity is not known.

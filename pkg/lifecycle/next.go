@@ -14,6 +14,9 @@ func Next(f Facts) Step {
 	if f.Suspended {
 		return Step{Action: Finish, Reason: v1alpha1.ReasonSuspended}
 	}
+	if s, stop := refusedRecord(f); stop && f.Policy.Management != v1alpha1.ManagementObserveOnly {
+		return s
+	}
 	if s, stop := movedAway(f); stop {
 		return s
 	}
@@ -24,6 +27,19 @@ func Next(f Facts) Step {
 		return recoverCreate(f)
 	}
 	return converge(f)
+}
+
+// refusedRecord stops where the record is not to be believed: on its word an object of somebody else would be changed or
+// deleted, and without it one of ours would be made again.
+func refusedRecord(f Facts) (Step, bool) {
+	switch f.Record {
+	case RecordForged:
+		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordForged, Message: "annotation " + v1alpha1.RecordAnnotation + " was edited: its signature is not of its content, and nothing is done on its word; put it back as the operator wrote it, or set policy.deletion to Orphan to let the custom resource go without its object"}, true
+	case RecordUnverified:
+		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordUnverified, Message: "it cannot be told whether annotation " + v1alpha1.RecordAnnotation + " is what the operator wrote, and nothing is done on its word"}, true
+	default:
+		return Step{}, false
+	}
 }
 
 // movedAway stops when the record speaks of another server or another name: going on would make a second object.

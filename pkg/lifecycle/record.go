@@ -22,8 +22,12 @@ const (
 	PhaseCreated Phase = "Created"
 )
 
-// recordVersion is the version of the record's own format.
-const recordVersion = 1
+const (
+	// recordVersion is the version of the record's own format.
+	recordVersion = 2
+	// unsignedVersion is the format from before records were signed.
+	unsignedVersion = 1
+)
 
 // maxRecordBytes bounds what is parsed: annotations of one object are limited to 256 KiB altogether.
 const maxRecordBytes = 64 << 10
@@ -34,6 +38,8 @@ type Record struct {
 	Version int `json:"v"`
 	// UID is the UID of the custom resource that wrote it. A copied manifest carries a foreign one.
 	UID string `json:"uid"`
+	// Of names that custom resource, for people and for the signature.
+	Of string `json:"of,omitempty"`
 	// Endpoint is the identity of the server: a change of base URL must not look like absence.
 	Endpoint string `json:"endpoint"`
 	Phase    Phase  `json:"phase"`
@@ -45,11 +51,14 @@ type Record struct {
 	Identifiers map[string]string `json:"ids,omitempty"`
 	// Seen tells that the object was observed once. It is only kept where policy.onMissing is Stall.
 	Seen bool `json:"seen,omitempty"`
+	// Key names the key of the signature MAC, which covers all other fields. Only Ring.Seal sets them.
+	Key string `json:"key,omitempty"`
+	MAC string `json:"mac,omitempty"`
 }
 
-// NewRecord gives a record for the custom resource with this UID at this endpoint.
-func NewRecord(uid, endpoint string, phase Phase) Record {
-	return Record{Version: recordVersion, UID: uid, Endpoint: endpoint, Phase: phase}
+// NewRecord gives a record for this custom resource at this endpoint.
+func NewRecord(s Subject, endpoint string, phase Phase) Record {
+	return Record{Version: recordVersion, UID: s.UID, Of: s.String(), Endpoint: endpoint, Phase: phase}
 }
 
 // WithAttempt gives a copy that names an attempt made at this time.
@@ -58,7 +67,7 @@ func (r Record) WithAttempt(attempt string, at time.Time) Record {
 	return r
 }
 
-// Encode gives the annotation's value: compact JSON with sorted keys, so that equal records are equal text.
+// Encode gives the record as compact JSON with sorted keys, so that equal records are equal text. Ring.Seal signs it.
 func (r Record) Encode() (string, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -79,7 +88,8 @@ func (e *RecordError) Error() string {
 		v1alpha1.RecordAnnotation, e.Problem, v1alpha1.ResolveAnnotation)
 }
 
-// DecodeRecord reads an annotation's value. The empty text gives nil. An unusable one gives a *RecordError.
+// DecodeRecord reads an annotation's value without asking whether it is to be believed: Ring.Open does. The empty text
+// gives nil. An unusable one gives a *RecordError.
 func DecodeRecord(text string) (*Record, error) {
 	if text == "" {
 		return nil, nil
@@ -91,7 +101,7 @@ func DecodeRecord(text string) (*Record, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, &RecordError{Problem: "it is not the JSON that was written"}
 	}
-	if r.Version != recordVersion {
+	if r.Version != recordVersion && r.Version != unsignedVersion {
 		return nil, &RecordError{Problem: fmt.Sprintf("its version is %d and this operator knows %d", r.Version, recordVersion)}
 	}
 	switch r.Phase {

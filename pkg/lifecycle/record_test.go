@@ -12,13 +12,13 @@ import (
 func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600))
-	r := NewRecord("uid-1", "https://example.org/api", PhaseCreating).WithAttempt("abc", at)
+	r := NewRecord(Subject{UID: "uid-1", Kind: "Thing.example.com", Namespace: "team", Name: "one"}, "https://example.org/api", PhaseCreating).WithAttempt("abc", at)
 	r.Identifiers, r.Seen = map[string]string{"b": "2", "a": "1/2"}, true
 	text, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"v":1,"uid":"uid-1","endpoint":"https://example.org/api","phase":"Creating","attempt":"abc","at":"2026-01-02T02:04:05Z","ids":{"a":"1/2","b":"2"},"seen":true}`
+	const want = `{"v":2,"uid":"uid-1","of":"Thing.example.com team/one","endpoint":"https://example.org/api","phase":"Creating","attempt":"abc","at":"2026-01-02T02:04:05Z","ids":{"a":"1/2","b":"2"},"seen":true}`
 	if text != want {
 		t.Errorf("the format has changed, and old records would be lost:\n got %s\nwant %s", text, want)
 	}
@@ -41,7 +41,7 @@ func TestARecordThatIsNotThereIsNoError(t *testing.T) {
 func TestAnUnusableRecordSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"of a newer operator":      {`{"v":2,"phase":"Created"}`, "its version is 2"},
+		"of a newer operator":      {`{"v":3,"phase":"Created"}`, "its version is 3"},
 		"without a version":        {`{"phase":"Created"}`, "its version is 0"},
 		"with an unknown phase":    {`{"v":1,"phase":"Deleting"}`, "its phase is unknown"},
 		"with no phase":            {`{"v":1}`, "its phase is unknown"},
@@ -67,6 +67,7 @@ func TestAnUnusableRecordSaysWhy(t *testing.T) {
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add(`{"v":1,"uid":"u","endpoint":"e","phase":"Created","attempt":"a","at":"x","ids":{"id":"1"},"seen":true}`)
 	f.Add(`{"v":1,"phase":"None"}`)
+	f.Add(`{"v":2,"uid":"u","of":"Thing.example.com one","endpoint":"e","phase":"Created","key":"12345678","mac":"AAAA"}`)
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := DecodeRecord(text)

@@ -125,7 +125,7 @@ func anyFacts(t *rapid.T) Facts {
 		}).Draw(t, "safety"),
 		CanCreate: flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
 		Record: rapid.SampledFrom([]RecordState{
-			RecordMissing, RecordForeign, RecordNone, RecordCreating, RecordCreated,
+			RecordMissing, RecordForeign, RecordForged, RecordUnverified, RecordNone, RecordCreating, RecordCreated,
 		}).Draw(t, "record"),
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),

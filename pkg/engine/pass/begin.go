@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +19,8 @@ type answer struct {
 }
 
 // begin gathers the facts that are known before anything is asked.
-func (u *run) begin() {
-	u.readRecord()
+func (u *run) begin(ctx context.Context) {
+	u.openRecord(ctx)
 	safety, _ := u.program.CreateSafety()
 	annotations := u.obj.GetAnnotations()
 	u.facts = lifecycle.Facts{
@@ -35,7 +36,7 @@ func (u *run) begin() {
 		// An identifier that only a list shows may have changed since it was recorded.
 		// With a marker it is the mark that says whose the object is.
 		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
-		Record:           u.recordState(),
+		Record:           u.opened.State,
 		Look:             lifecycle.LookNotYet,
 		Probe:            lifecycle.ProbeNotYet,
 	}
@@ -65,27 +66,23 @@ func (u *run) identifiedByList() bool {
 	return !u.program.Supports(rest.Read) && u.program.HasAssignedIdentifiers() && u.program.CanLookUp()
 }
 
-// readRecord decodes the annotation. One that cannot be used counts as stripped: it proves nothing.
-func (u *run) readRecord() {
-	record, err := lifecycle.DecodeRecord(u.obj.GetAnnotations()[v1alpha1.RecordAnnotation])
-	if err == nil {
-		u.record = record
+// openRecord reads the annotation and what its signature says. One that cannot be read counts as stripped: it proves
+// nothing. One whose key is not known is a reason to look whether the keys are there by now.
+func (u *run) openRecord(ctx context.Context) {
+	u.ring = u.Keys.Ring()
+	text, made := u.obj.GetAnnotations()[v1alpha1.RecordAnnotation], u.obj.GetCreationTimestamp().Time
+	u.opened = u.ring.Open(text, u.subject(), made)
+	if u.opened.State == lifecycle.RecordUnverified {
+		u.ring = u.Keys.Again(ctx)
+		u.opened = u.ring.Open(text, u.subject(), made)
 	}
+	u.record = u.opened.Record
 }
 
-func (u *run) recordState() lifecycle.RecordState {
-	switch {
-	case u.record == nil:
-		return lifecycle.RecordMissing
-	case u.record.UID != string(u.obj.GetUID()):
-		return lifecycle.RecordForeign
-	case u.record.Phase == lifecycle.PhaseCreating:
-		return lifecycle.RecordCreating
-	case u.record.Phase == lifecycle.PhaseCreated:
-		return lifecycle.RecordCreated
-	default:
-		return lifecycle.RecordNone
-	}
+// subject names the custom resource to its record.
+func (u *run) subject() lifecycle.Subject {
+	gvk := u.obj.GroupVersionKind()
+	return lifecycle.Subject{UID: string(u.obj.GetUID()), Kind: gvk.GroupKind().String(), Namespace: u.key.Namespace, Name: u.key.Name}
 }
 
 // recordProvesObject: where the identity is only recorded after the create was answered, the record itself proves that

@@ -10,6 +10,7 @@ import (
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/lifecycle"
 	"github.com/restmapping/operator/pkg/mapping"
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -46,6 +47,16 @@ type Endpoints interface {
 type Secrets interface {
 	// Value gives one key. An error that is an *UnavailableError carries the condition reason to show.
 	Value(ctx context.Context, namespace, name, key string) (string, error)
+}
+
+// Keys give the keys of this installation.
+type Keys interface {
+	// Ring gives them as they were read last, nil when there are none.
+	Ring() *lifecycle.Ring
+	// Again reads them again, unless that was done just before.
+	Again(ctx context.Context) *lifecycle.Ring
+	// Place says where they are kept, and what is wrong with them there.
+	Place() (name string, problem error)
 }
 
 // Objects is the cache of custom resources.
@@ -91,6 +102,7 @@ type Config struct {
 	Writer    Writer
 	Endpoints Endpoints
 	Secrets   Secrets
+	Keys      Keys
 	// Outputs is only needed for mappings that have some.
 	Outputs Outputs
 	Events  Events

@@ -115,11 +115,17 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 			return queue.Result{}
 		}
 		interval := u.interval()
-		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled {
+		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) {
 			interval = min(interval, notReadyInterval)
 		}
 		return queue.Result{After: interval, Priority: queue.PriorityLow}
 	}
+}
+
+// unbelieved: the record is put right without a sign to us: by a change of the annotation, which our own writes change too,
+// or of the keys.
+func unbelieved(step lifecycle.Step) bool {
+	return step.Reason == v1alpha1.ReasonRecordForged || step.Reason == v1alpha1.ReasonRecordUnverified
 }
 
 // retryError carries a step to the queue, which backs off. The status has told people already.

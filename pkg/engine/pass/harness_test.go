@@ -156,6 +156,7 @@ type bench struct {
 	store    *store
 	server   *server
 	vault    *vault
+	keys     *keyring
 	events   *events
 	outputs  *cupboard
 	claims   *pass.Claims
@@ -171,7 +172,7 @@ func newBench(t *testing.T, body string, collections ...restfake.Collection) *be
 	t.Helper()
 	b := &bench{
 		T: t, clock: testingclock.NewFakePassiveClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)), journal: &journal{},
-		vault: &vault{values: map[string]string{}}, events: &events{}, claims: pass.NewClaims(), jitter: 0.5,
+		vault: &vault{values: map[string]string{}}, keys: newKeyring(t, "a"), events: &events{}, claims: pass.NewClaims(), jitter: 0.5,
 	}
 	b.store = newStore(t, b.journal)
 	b.outputs = newCupboard(b.journal)
@@ -210,7 +211,7 @@ func compile(t *testing.T, body string) *mapping.Program {
 func (b *bench) restart() {
 	b.claims = pass.NewClaims()
 	b.reconciler = pass.New(pass.Config{
-		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Outputs: b.outputs, Events: b.events, Claims: b.claims,
+		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Keys: b.keys, Outputs: b.outputs, Events: b.events, Claims: b.claims,
 		Clock: b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
 		Jitter:  func() float64 { return b.jitter },
 		Observe: func(s pass.Summary) { b.observed = append(b.observed, s) },

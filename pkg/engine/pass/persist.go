@@ -32,7 +32,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	if u.facts.AllChosen && repeatable(u.facts.Safety) {
 		phase, state = lifecycle.PhaseCreated, lifecycle.RecordCreated
 	}
-	record := lifecycle.NewRecord(string(u.obj.GetUID()), u.endpoint.Identity(), phase).
+	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).
 		WithAttempt(string(uuid.NewUUID())[:8], u.intendedAt)
 	record.Identifiers = u.chosen()
 	unresolved, first := u.facts.MayBeOutside(), u.facts.Record == lifecycle.RecordMissing && !u.facts.Finalizer
@@ -68,7 +68,7 @@ func (u *run) chosen() map[string]string {
 
 // patchRecord writes finalizer and record with an optimistic lock.
 func (u *run) patchRecord(ctx context.Context, record lifecycle.Record) *lifecycle.Step {
-	text, err := record.Encode()
+	text, err := u.ring.Seal(record)
 	if err != nil {
 		return stall(v1alpha1.ReasonInternalError, err.Error())
 	}
@@ -104,7 +104,7 @@ func (u *run) writeFailed(err error) *lifecycle.Step {
 // keepIdentity persists which object is ours. After a create this is the one write that must not be lost, so it is
 // tried for as long as the process lives; when the custom resource is gone, the object just made is taken back.
 func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
-	record := lifecycle.NewRecord(string(u.obj.GetUID()), u.endpoint.Identity(), lifecycle.PhaseCreated)
+	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), lifecycle.PhaseCreated)
 	record.Identifiers, record.Seen = u.ids, u.facts.Policy.OnMissing == v1alpha1.MissingStall
 	if u.record != nil {
 		record.Attempt, record.At = u.record.Attempt, u.record.At
@@ -152,7 +152,7 @@ const (
 )
 
 func (u *run) swapRecord(ctx context.Context, record lifecycle.Record) error {
-	to, err := record.Encode()
+	to, err := u.ring.Seal(record)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (u *run) compensate(ctx context.Context, cause error) *lifecycle.Step {
 
 // forgetIntent persists that nothing of ours is outside.
 func (u *run) forgetIntent(ctx context.Context) *lifecycle.Step {
-	record := lifecycle.NewRecord(string(u.obj.GetUID()), u.record.Endpoint, lifecycle.PhaseNone)
+	record := lifecycle.NewRecord(u.subject(), u.record.Endpoint, lifecycle.PhaseNone)
 	if u.answer.kind != lifecycle.AnswerNone {
 		if stop := u.patchRecord(ctx, record); stop != nil {
 			return stop

@@ -47,7 +47,7 @@ func (r *Reconciler) Handle(ctx context.Context, key types.NamespacedName) queue
 	if err := r.settleDebt(ctx, key, cached.GetUID()); err != nil {
 		return queue.Result{Err: err}
 	}
-	run, err := newRun(r, key, cached)
+	run, err := newRun(ctx, r, key, cached)
 	if err != nil {
 		return queue.Result{Err: err}
 	}

@@ -39,13 +39,17 @@ func (u *run) resolve(ctx context.Context) *lifecycle.Step {
 	return u.claim(ctx)
 }
 
-// holdAgain sets a finalizer that somebody removed: with an object outside, the custom resource must not go unseen.
+// holdAgain sets a finalizer that somebody removed: with an object outside, the custom resource must not go unseen. In the
+// same way a record is signed that was believed without this installation's own signature.
 func (u *run) holdAgain(ctx context.Context) *lifecycle.Step {
-	lost := u.hasRecord() && !u.facts.Finalizer && !u.facts.Deleting
-	if !lost || u.answer.kind != lifecycle.AnswerNone || u.facts.Policy.Management == v1alpha1.ManagementObserveOnly {
+	wanted := u.hasRecord() && (!u.facts.Finalizer || u.opened.Renew) && !u.facts.Deleting
+	if !wanted || u.answer.kind != lifecycle.AnswerNone || u.facts.Policy.Management == v1alpha1.ManagementObserveOnly {
 		return nil
 	}
-	return u.patchRecord(ctx, *u.record)
+	record := *u.record
+	record.Of = u.subject().String()
+	u.opened.Renew = false
+	return u.patchRecord(ctx, record)
 }
 
 func (u *run) hasRecord() bool {

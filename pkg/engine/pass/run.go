@@ -25,6 +25,8 @@ type run struct {
 	program *mapping.Program
 
 	facts  lifecycle.Facts
+	ring   *lifecycle.Ring
+	opened lifecycle.Opened
 	record *lifecycle.Record
 	answer answer
 
@@ -71,7 +73,7 @@ type requestFailure struct {
 	verdict   lifecycle.Verdict
 }
 
-func newRun(r *Reconciler, key types.NamespacedName, cached *fleet.Object) (*run, error) {
+func newRun(ctx context.Context, r *Reconciler, key types.NamespacedName, cached *fleet.Object) (*run, error) {
 	mem, former := r.memories.of(key, cached.GetUID())
 	if former != "" {
 		r.Claims.Drop(former)
@@ -82,7 +84,7 @@ func newRun(r *Reconciler, key types.NamespacedName, cached *fleet.Object) (*run
 		return nil, fmt.Errorf("decode %s: %w", key, err)
 	}
 	u := &run{Reconciler: r, key: key, obj: obj, self: self, mem: mem, program: r.program.Load()}
-	u.begin()
+	u.begin(ctx)
 	return u, nil
 }
 

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -197,6 +198,9 @@ func (u *run) message(step lifecycle.Step) string {
 	if step.Reason == v1alpha1.ReasonCreateOutcomeUnknown && u.record != nil {
 		parts = append(parts, u.howToAnswer())
 	}
+	if step.Reason == v1alpha1.ReasonRecordUnverified {
+		parts = append(parts, u.howToVerify())
+	}
 	if len(parts) == 0 {
 		return meanwhile(step.Reason)
 	}
@@ -233,6 +237,24 @@ func meanwhile(reason string) string {
 func (u *run) howToAnswer() string {
 	return "create of " + u.record.At + ", attempt " + u.record.Attempt + ": " + v1alpha1.ResolveAnnotation + "=absent@" + u.record.Attempt +
 		" when it is not there, " + v1alpha1.ResolveAnnotation + "=adopt=<id>@" + u.record.Attempt + " when it is"
+}
+
+// howToVerify names the key that is not there, and what gives it back or does without it.
+func (u *run) howToVerify() string {
+	place, problem := u.Keys.Place()
+	namespace, name, _ := strings.Cut(place, "/")
+	switch {
+	case problem != nil && u.opened.Key == "":
+		return fmt.Sprintf("the keys of this installation are in Secret %s: %v", place, problem)
+	case problem != nil:
+		return fmt.Sprintf("it was signed with key %s, and the keys of this installation are in Secret %s: %v; restore that Secret from a backup, "+
+			"or, when it is lost for good, make one that says which records are to be believed: kubectl create secret generic %s -n %s --from-literal=key=\"$(openssl rand -hex 32)\" --from-literal=accept=%s",
+			u.opened.Key, place, problem, name, namespace, u.opened.Key)
+	case u.opened.Key == lifecycle.AcceptUnsigned:
+		return fmt.Sprintf("it was not signed; put it back as the operator wrote it, or, to believe unsigned records of custom resources that are older than Secret %s, add the entry accept=%s there", place, u.opened.Key)
+	default:
+		return fmt.Sprintf("it was signed with key %s, which Secret %s does not hold; add that key there as one more entry, or, when it is lost for good, add its name to the entry accept", u.opened.Key, place)
+	}
 }
 
 // lastError is what the last request has shown; where this pass sent none, it stays as it is.

@@ -69,6 +69,27 @@ func (m *machine) users(w world) {
 		m.emit("user edits the custom resource", true, n)
 	}
 	m.person(w)
+	m.forger(w)
+}
+
+// elsewhere is the object of somebody else that a forged record names.
+const elsewhere = objects
+
+// forger edits the record, so that it names an object of somebody else; a person may put it back at any time.
+func (m *machine) forger(w world) {
+	n := w
+	next := w.cr
+	next.forged = !w.cr.forged
+	switch {
+	case w.cr.forged:
+		n.change(next, nil)
+		m.emit("a person puts the record back", false, n)
+	case w.left.forgeries > 0 && w.cr.phase != missing:
+		n.left.forgeries--
+		n.objects[elsewhere-1] = object{live: true, alien: true, gen: 99}
+		n.change(next, nil)
+		m.emit("somebody edits the record", true, n)
+	}
 }
 
 // person answers truthfully, long after the create was sent.
@@ -79,7 +100,7 @@ func (m *machine) person(w world) {
 	}
 	next := w.cr
 	next.answer = saysAbsent
-	for i, o := range w.objects {
+	for i, o := range w.objects[:ours] {
 		if o.live {
 			next.answer, next.answerID = saysAdopt, uint8(i)+1
 		}
@@ -101,7 +122,7 @@ func (w *world) tooLate(attempt uint8) {
 
 // server changes by itself: somebody removes an object, the credential loses its scope for a while.
 func (m *machine) server(w world) {
-	for i, o := range w.objects {
+	for i, o := range w.objects[:ours] {
 		if o.live && w.left.removals > 0 {
 			n := w
 			n.left.removals--
@@ -209,9 +230,7 @@ func (m *machine) perform(w *world, r *request) {
 	default:
 		o := &w.objects[r.id-1]
 		r.result = absent
-		if o.live && o.alien {
-			w.bad = stranger
-		}
+		w.touch(o)
 		if o.live {
 			r.result = success
 			w.alter(int(r.id)-1, false, 0, r.owner)
@@ -219,10 +238,17 @@ func (m *machine) perform(w *world, r *request) {
 	}
 }
 
+// touch notes that something of somebody else is changed or deleted.
+func (w *world) touch(o *object) {
+	if o.live && o.alien {
+		w.bad = stranger
+	}
+}
+
 func (m *machine) make(w *world, r *request) {
 	r.result = success
 	if m.class.unique() {
-		for i := range w.objects {
+		for i := range w.objects[:ours] {
 			if !w.objects[i].live {
 				continue
 			}
@@ -245,7 +271,7 @@ func (m *machine) room(w *world) int {
 	if m.class.chosen {
 		return 0
 	}
-	for i, o := range w.objects {
+	for i, o := range w.objects[:ours] {
 		if o == (object{}) && !w.mentions(uint8(i)+1) {
 			return i
 		}
@@ -278,6 +304,7 @@ func (m *machine) update(w *world, r *request) {
 	}
 	o := &w.objects[r.id-1]
 	r.result = absent
+	w.touch(o)
 	if o.live {
 		r.result = success
 		w.alter(int(r.id)-1, true, r.gen, r.owner)

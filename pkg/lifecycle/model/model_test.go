@@ -30,6 +30,7 @@ func short() map[string]budget {
 		"a frozen process taken over":   {splits: 1, losses: 1},
 		"edited and removed":            {kills: 1, edits: 1, removals: 1},
 		"taken over, removed meanwhile": {splits: 1, removals: 1},
+		"a forged record":               {kills: 1, losses: 1, forgeries: 1},
 	}
 }
 

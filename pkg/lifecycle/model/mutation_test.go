@@ -43,6 +43,7 @@ func mutants() []mutant {
 		{"barrier for Upsert alone", rules{upsertOnly: true}, [5]string{"ok", "leak", "ok", "ok", "ok"}},
 		{"a refusal wipes out the attempt before", rules{forgetful: true}, [5]string{"leak", "leak", "ok", "ok", "ok"}},
 		{"times taken after the look", rules{tickAfterLook: true}, [5]string{"leak", "leak", "leak", "leak", "leak"}},
+		{"a forged record is believed", rules{believeForged: true}, [5]string{"stranger", "stranger", "stranger", "stranger", "stranger"}},
 		{"a process frozen without bound", rules{frozen: true}, [5]string{"leak", "leak", "leak", "leak", "ok"}},
 		{"reads are not monotone", rules{flapping: true}, [5]string{"leak", "leak", "leak", "duplicate", "duplicate"}},
 	}

@@ -105,6 +105,8 @@ func (p *process) startPass(w *world, c class) {
 	}
 	p.noteAttempt()
 	switch {
+	case p.view.forged && (!c.chosen || p.view.deleting):
+		p.ids = elsewhere
 	case c.chosen:
 		p.ids = 1
 	case p.view.phase == creating || p.view.phase == created:

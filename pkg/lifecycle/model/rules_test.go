@@ -18,6 +18,7 @@ type rules struct {
 	noBarrier         bool // the finalizer goes although earlier requests may be under way
 	noVerify          bool // an accepted delete counts as done
 	noProbe           bool // absence is believed without the probe
+	believeForged     bool // a record is believed without its signature
 
 	// What the waiting times were in the first release: see TestTheBarrierNeedsEachOfItsParts.
 	answeredIsFenced bool // an answered create ends the wait for earlier processes

@@ -77,6 +77,12 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 	record := [...]lifecycle.RecordState{
 		lifecycle.RecordMissing, lifecycle.RecordNone, lifecycle.RecordCreating, lifecycle.RecordCreated,
 	}[p.view.phase]
+	if p.view.forged {
+		record = lifecycle.RecordForged
+		if m.rules.believeForged {
+			record = lifecycle.RecordCreated
+		}
+	}
 	f := lifecycle.Facts{
 		Deleting: p.view.deleting, Finalizer: p.view.finalizer, Safety: m.class.safety, AllChosen: m.class.chosen,
 		Policy: v1alpha1.Policy{
@@ -90,7 +96,8 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 			lifecycle.LookNotYet, lifecycle.LookImpossible, lifecycle.LookFailed, lifecycle.LookAbsent,
 			lifecycle.LookFound, lifecycle.LookSeveral,
 		}[p.look],
-		Equal: p.equal, Intended: p.intended, Unresolved: p.unresolved,
+		IdentityChanged: p.view.forged && m.class.chosen && !p.view.deleting,
+		Equal:           p.equal, Intended: p.intended, Unresolved: p.unresolved,
 		Probe:        [...]lifecycle.ProbeState{lifecycle.ProbeNotYet, lifecycle.ProbeOK, lifecycle.ProbeFailed}[p.probe],
 		JustWritten:  !m.time(p).window && p.accepted == p.view.gen+1,
 		AbsentBefore: m.time(p).absentBefore,

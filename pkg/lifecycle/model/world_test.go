@@ -4,7 +4,8 @@ package model
 
 const (
 	slots    = 2 // processes at one time
-	objects  = 3 // objects that the server ever made; where the client chooses the name only the first is used
+	ours     = 3 // objects that the server ever made for us; where the client chooses the name only the first is used
+	objects  = 4 // and one of somebody else, under a name or id of its own
 	requests = 6 // requests under way
 
 	earlier   = 9   // owner of what a process sent that is no longer there
@@ -33,6 +34,7 @@ const (
 type resource struct {
 	gone, deleting, finalizer bool
 	mirrored                  bool // the status names the object
+	forged                    bool // somebody has edited the record, so that it names what is somebody else's
 	phase                     phase
 	attempt, id               uint8
 	gen                       uint8
@@ -41,7 +43,7 @@ type resource struct {
 }
 
 func (r resource) sameRecord(o resource) bool {
-	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id
+	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged
 }
 
 // object is one object outside. While it is fuzzy, reads may show it as it was before its last change.
@@ -164,7 +166,7 @@ type process struct {
 
 // budget is what may still happen to the world.
 type budget struct {
-	kills, splits, stale, losses, readFaults, refusals, undone, removals, edits, blackouts uint8
+	kills, splits, stale, losses, readFaults, refusals, undone, removals, edits, blackouts, forgeries uint8
 }
 
 type bad uint8
@@ -174,7 +176,7 @@ const (
 	duplicate
 	leak
 	untimely // a create was sent although another may still take effect
-	stranger // a delete was sent for something that is not ours
+	stranger // something that is not ours was deleted or changed
 )
 
 type world struct {

@@ -19,7 +19,7 @@ func (m *machine) intend(w *world, i int) {
 	next := w.cr
 	next.finalizer = next.finalizer || !m.rules.lateFinalizer
 	next.attempt, next.phase, next.id = newest, creating, 0
-	next.answer, next.answerID = noAnswer, 0
+	next.answer, next.answerID, next.forged = noAnswer, 0, false
 	p.ids = 0
 	if m.class.chosen {
 		next.id, p.ids = 1, 1
@@ -47,7 +47,7 @@ func (m *machine) keep(w *world, i int) {
 			return
 		}
 		next := w.cr
-		next.finalizer, next.phase, next.id = true, created, p.ids
+		next.finalizer, next.phase, next.id, next.forged = true, created, p.ids, false
 		next.answer, next.answerID = noAnswer, 0
 		w.change(next, p)
 	default:
@@ -56,7 +56,7 @@ func (m *machine) keep(w *world, i int) {
 			return
 		}
 		next := w.cr
-		next.phase, next.id = created, p.ids
+		next.phase, next.id, next.forged = created, p.ids, false
 		w.change(next, p)
 	}
 	p.noteAttempt()
@@ -87,7 +87,7 @@ func (m *machine) forget(w *world, i int) {
 		return
 	}
 	next := w.cr
-	next.phase, next.attempt, next.id = none, 0, 0
+	next.phase, next.attempt, next.id, next.forged = none, 0, 0, false
 	if p.view.answer != noAnswer {
 		next.answer, next.answerID = noAnswer, 0
 	}
