@@ -60,8 +60,7 @@ func afterAmbiguousCreate(f Facts) Step {
 }
 
 // afterConflict: the server says that the key is taken. Absence was observed just before, so an object that is as
-// specified is the one of an attempt whose answer was lost; any other is somebody else's, unless an earlier attempt of
-// ours, perhaps with another specification, may have made it.
+// sent is the one of an attempt whose answer was lost; any other is somebody else's, or for a person to decide.
 func afterConflict(f Facts) Step {
 	if f.Safety != v1alpha1.SafetyUniqueKey && f.Safety != v1alpha1.SafetyUpsert {
 		return afterRefusedCreate(f)
@@ -73,10 +72,7 @@ func afterConflict(f Facts) Step {
 	case LookNotYet:
 		return Step{Action: Observe}
 	case LookFound:
-		if f.Equal || f.Unresolved || f.Policy.Adoption == v1alpha1.AdoptByIdentity {
-			return Step{Action: KeepIdentity}
-		}
-		return notOurs(f)
+		return takenBy(f)
 	case LookFailed:
 		// The key is taken and nothing of ours was outside: a record that names it would make it ours at the next look.
 		return forgetThen(f, Step{Action: Retry, Reason: v1alpha1.ReasonObservationFailed})
@@ -84,6 +80,18 @@ func afterConflict(f Facts) Step {
 		return Step{Action: Stall, Reason: v1alpha1.ReasonAmbiguousMatch, Message: "the server says that the key is taken, and more than one object matches; make list.match more exact"}
 	default:
 		return forgetThen(f, Step{Action: Retry, Reason: v1alpha1.ReasonConflict, Message: "the server says that an object with this key exists, and it cannot be seen: it may be hidden from this credential, or deleted and not yet gone"})
+	}
+}
+
+// takenBy decides whose the object is that has the key. An upsert that came to nothing is no claim of anybody.
+func takenBy(f Facts) Step {
+	switch {
+	case f.AsSent, f.Policy.Adoption == v1alpha1.AdoptByIdentity, f.Unresolved && f.Safety == v1alpha1.SafetyUpsert:
+		return Step{Action: KeepIdentity}
+	case f.Unresolved:
+		return disputed(f)
+	default:
+		return notOurs(f)
 	}
 }
 

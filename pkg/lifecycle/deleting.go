@@ -85,6 +85,8 @@ func deleteCreated(f Facts) Step {
 		return releaseAbsent(f)
 	case f.Look == LookFound && f.Unmarked:
 		return unmarked()
+	case f.Look == LookFound && !f.Ours():
+		return disputed(f)
 	default:
 		return Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}
 	}

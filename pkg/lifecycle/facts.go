@@ -112,9 +112,11 @@ type Facts struct {
 
 	// Look is what was observed in this pass, Equal whether the owned fields are as specified, Immutable whether
 	// a field differs that cannot be changed.
+	// AsSent tells whether no field differs that a create sends.
 	Look      Look
 	Equal     bool
 	Immutable bool
+	AsSent    bool
 	// Intended tells that this pass wrote the intent to create.
 	Intended bool
 	// Unresolved tells that, when this pass wrote its intent, an earlier request might still have made the object, or
@@ -141,6 +143,16 @@ type Facts struct {
 // written down before the create is sent; an identity that a server has given is proof by itself.
 func (f Facts) knownToExist() bool {
 	return f.Confirmed || f.Record == RecordCreated && !f.recordedFirst()
+}
+
+// Ours tells whether the object that was found under the recorded identity, or under the key of a create whose answer was
+// lost, is this custom resource's. Where the server keeps keys unique, the pass that wrote the record has found the key
+// free; but somebody else may have taken it before the create came, and that the server said so may be lost. So the object
+// is ours when the server has said that it was made, when it is as the create sends it, or when that is said by a person
+// or the policy. (An object that somebody else made just so in that moment cannot be told from ours.)
+func (f Facts) Ours() bool {
+	return f.Safety != v1alpha1.SafetyUniqueKey || f.knownToExist() || f.AsSent || f.Answer == AnswerAdopt ||
+		f.Policy.Adoption == v1alpha1.AdoptByIdentity
 }
 
 // recordedFirst tells that the identity is written down before the create is sent, and that a create may be sent again

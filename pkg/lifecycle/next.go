@@ -88,6 +88,10 @@ func found(f Facts) Step {
 	switch {
 	case f.Unmarked:
 		return unmarked()
+	case !f.Ours():
+		return disputed(f)
+	case f.Answer == AnswerAdopt:
+		return Step{Action: KeepIdentity}
 	case f.Immutable:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "a field that cannot be changed after the create was changed; put it back, or delete the custom resource and create it anew"}
 	case f.Equal:
@@ -101,6 +105,14 @@ func found(f Facts) Step {
 	default:
 		return Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}
 	}
+}
+
+// disputed: what is there under the key of our create may be of ours, with another specification, or of somebody else.
+func disputed(f Facts) Step {
+	if f.Answer == AnswerAbsent {
+		return Step{Action: ForgetIntent}
+	}
+	return Step{Action: Stall, Reason: v1alpha1.ReasonNotAdoptable, Message: "the answer to the create was lost, and an object with its key is there that is not as it was sent: it is somebody else's, or was made before the last change of the specification; look there, and answer with annotation " + v1alpha1.ResolveAnnotation}
 }
 
 // unmarked: the object at the recorded identity is perhaps not the one that was made.
@@ -202,10 +214,16 @@ func recoverCreate(f Facts) Step {
 	case LookSeveral:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonAmbiguousMatch, Message: "more than one object matches after a create whose outcome is unknown; remove all but one"}
 	case LookFound:
+		if !f.Ours() {
+			return disputed(f)
+		}
 		return Step{Action: KeepIdentity}
 	case LookAbsent:
-		if !f.Settled {
+		switch {
+		case !f.Settled:
 			return awaitSettle()
+		case !f.AbsentBefore:
+			return Step{Action: Wait, Reason: v1alpha1.ReasonWaitingForAbsence, Delay: DelayShort}
 		}
 		if s, wait := probe(f); wait {
 			return s

@@ -40,7 +40,7 @@ func quiet(f *Facts)                   { f.Quiet = true }
 func absentBefore(f *Facts)            { f.AbsentBefore = true }
 func fenced(f *Facts)                  { f.Fenced = true }
 func deleting(f *Facts)                { f.Deleting = true }
-func equal(f *Facts)                   { f.Look, f.Equal = LookFound, true }
+func equal(f *Facts)                   { f.Look, f.Equal, f.AsSent = LookFound, true, true }
 func adoptByIdentity(f *Facts)         { f.Policy.Adoption = v1alpha1.AdoptByIdentity }
 func observeOnly(f *Facts)             { f.Policy.Management = v1alpha1.ManagementObserveOnly }
 func sentIt(s Sent) func(*Facts)       { return func(f *Facts) { f.Sent = &s } }
@@ -151,14 +151,18 @@ func TestNextRecovers(t *testing.T) {
 		"a marker is searched for once the create is over": {facts(open), waits(v1alpha1.ReasonWaitingForSettle, DelaySettle)},
 		"then it looks":                                {facts(open, settled), Step{Action: Observe}},
 		"what is found is kept":                        {facts(open, settled, looked(LookFound)), Step{Action: KeepIdentity}},
-		"what is absent is probed":                     {facts(open, settled, looked(LookAbsent)), Step{Action: CheckProbe}},
-		"what is absent is forgotten":                  {facts(open, settled, looked(LookAbsent), probed(ProbeOK)), Step{Action: ForgetIntent}},
-		"a failing probe keeps the record":             {facts(open, settled, looked(LookAbsent), probed(ProbeFailed)), retries(v1alpha1.ReasonProbeFailed)},
+		"one listing without it proves nothing":        {facts(open, settled, looked(LookAbsent), probed(ProbeOK)), waits(v1alpha1.ReasonWaitingForAbsence, DelayShort)},
+		"what is absent twice is probed":               {facts(open, settled, absentBefore, looked(LookAbsent)), Step{Action: CheckProbe}},
+		"what is absent is forgotten":                  {facts(open, settled, absentBefore, looked(LookAbsent), probed(ProbeOK)), Step{Action: ForgetIntent}},
+		"a failing probe keeps the record":             {facts(open, settled, absentBefore, looked(LookAbsent), probed(ProbeFailed)), retries(v1alpha1.ReasonProbeFailed)},
 		"a failed look keeps the record":               {facts(open, settled, looked(LookFailed)), retries(v1alpha1.ReasonObservationFailed)},
 		"several are for a person":                     {facts(open, settled, looked(LookSeveral)), stalls(v1alpha1.ReasonAmbiguousMatch)},
 		"what cannot be searched is for a person":      {facts(open, settled, looked(LookImpossible)), stalls(v1alpha1.ReasonCreateOutcomeUnknown)},
 		"a unique key is looked up at once":            {facts(assigned, open), Step{Action: Observe}},
-		"and kept at once":                             {facts(assigned, open, looked(LookFound)), Step{Action: KeepIdentity}},
+		"and kept at once when it is as sent":          {facts(assigned, open, equal), Step{Action: KeepIdentity}},
+		"not when it differs":                          {facts(assigned, open, looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
+		"unless the policy says so":                    {facts(assigned, open, adoptByIdentity, looked(LookFound)), Step{Action: KeepIdentity}},
+		"nor when a deletion meets it":                 {facts(assigned, open, deleting, looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
 		"but not sent again before the create is over": {facts(assigned, open, looked(LookAbsent)), waits(v1alpha1.ReasonWaitingForSettle, DelaySettle)},
 		"nothing to find it by is for a person":        {facts(nothingToFindBy, open, settled), stalls(v1alpha1.ReasonCreateOutcomeUnknown)},
 		"a person may say that it is not there":        {facts(nothingToFindBy, open, answering(AnswerAbsent)), Step{Action: ForgetIntent}},
@@ -198,18 +202,40 @@ func TestNextAfterConflict(t *testing.T) {
 	taken := createdAs(Conflict, Sent{})
 	c := record(RecordCreated)
 	checkNext(t, map[string]nextCase{
-		"it looks who has the key":                      {facts(uniqueKey, c, taken), Step{Action: Observe}},
-		"what is as specified is ours":                  {facts(uniqueKey, c, taken, equal), Step{Action: KeepIdentity}},
-		"what differs is not, and that is written":      {facts(uniqueKey, c, taken, looked(LookFound)), Step{Action: ForgetIntent}},
-		"then it says so":                               {facts(uniqueKey, record(RecordNone), createdAs(Conflict, Sent{Forgotten: true}), looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
-		"it may be taken over":                          {facts(uniqueKey, c, adoptByIdentity, taken, looked(LookFound)), Step{Action: KeepIdentity}},
-		"what an earlier attempt may have made is ours": {facts(uniqueKey, c, unresolved, taken, looked(LookFound)), Step{Action: KeepIdentity}},
-		"what cannot be seen is retried, written down":  {facts(uniqueKey, c, taken, looked(LookAbsent)), Step{Action: ForgetIntent}},
-		"several are for a person":                      {facts(uniqueKey, c, taken, looked(LookSeveral)), stalls(v1alpha1.ReasonAmbiguousMatch)},
-		"a failed look does not make it ours":           {facts(uniqueKey, c, taken, looked(LookFailed)), Step{Action: ForgetIntent}},
-		"a failed look keeps what may be ours":          {facts(uniqueKey, c, unresolved, taken, looked(LookFailed)), retries(v1alpha1.ReasonObservationFailed)},
-		"what was kept is verified":                     {facts(uniqueKey, c, createdAs(Conflict, Sent{Kept: true}), equal), finishes(v1alpha1.ReasonInSync)},
-		"where no key is unique it is a refusal":        {facts(record(RecordCreating), taken), Step{Action: ForgetIntent}},
+		"it looks who has the key":                               {facts(uniqueKey, c, taken), Step{Action: Observe}},
+		"what is as specified is ours":                           {facts(uniqueKey, c, taken, equal), Step{Action: KeepIdentity}},
+		"what differs is not, and that is written":               {facts(uniqueKey, c, taken, looked(LookFound)), Step{Action: ForgetIntent}},
+		"then it says so":                                        {facts(uniqueKey, record(RecordNone), createdAs(Conflict, Sent{Forgotten: true}), looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
+		"it may be taken over":                                   {facts(uniqueKey, c, adoptByIdentity, taken, looked(LookFound)), Step{Action: KeepIdentity}},
+		"what an earlier attempt may have made is for a person":  {facts(uniqueKey, c, unresolved, taken, looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
+		"an upsert that an earlier attempt may have won is ours": {facts(upsert, c, unresolved, taken, looked(LookFound)), Step{Action: KeepIdentity}},
+		"what cannot be seen is retried, written down":           {facts(uniqueKey, c, taken, looked(LookAbsent)), Step{Action: ForgetIntent}},
+		"several are for a person":                               {facts(uniqueKey, c, taken, looked(LookSeveral)), stalls(v1alpha1.ReasonAmbiguousMatch)},
+		"a failed look does not make it ours":                    {facts(uniqueKey, c, taken, looked(LookFailed)), Step{Action: ForgetIntent}},
+		"a failed look keeps what may be ours":                   {facts(uniqueKey, c, unresolved, taken, looked(LookFailed)), retries(v1alpha1.ReasonObservationFailed)},
+		"what was kept is verified":                              {facts(uniqueKey, c, createdAs(Conflict, Sent{Kept: true}), equal), finishes(v1alpha1.ReasonInSync)},
+		"where no key is unique it is a refusal":                 {facts(record(RecordCreating), taken), Step{Action: ForgetIntent}},
+	})
+}
+
+// A name that was written down before the create was sent is no proof: somebody else may have taken the key in between, and
+// the server's word about it may have been lost.
+func TestNextOwnsWhatItHasMade(t *testing.T) {
+	open := []func(*Facts){uniqueKey, record(RecordCreated), looked(LookFound)}
+	with := func(more ...func(*Facts)) Facts { return facts(append(append([]func(*Facts){}, open...), more...)...) }
+	gone := func(f *Facts) { f.Deleting, f.Finalizer = true, true }
+	checkNext(t, map[string]nextCase{
+		"what differs is for a person":               {with(), stalls(v1alpha1.ReasonNotAdoptable)},
+		"what is as sent is ours":                    {with(equal), finishes(v1alpha1.ReasonInSync)},
+		"what was confirmed is corrected":            {with(confirmed), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"a person may say that it is ours":           {with(answering(AnswerAdopt)), Step{Action: KeepIdentity}},
+		"a person may say that it is not":            {with(answering(AnswerAbsent)), Step{Action: ForgetIntent}},
+		"the policy may say so":                      {with(adoptByIdentity), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"an upsert has replaced it anyway":           {with(upsert), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"an id of the server is proof":               {with(safety(v1alpha1.SafetyUniqueKey, false)), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"a deletion leaves what differs":             {with(gone), stalls(v1alpha1.ReasonNotAdoptable)},
+		"a deletion takes what is as sent":           {with(gone, equal), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
+		"a deletion lets go what is somebody else's": {with(gone, answering(AnswerAbsent)), Step{Action: ForgetIntent}},
 	})
 }
 

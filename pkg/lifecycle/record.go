@@ -49,8 +49,10 @@ type Record struct {
 	At string `json:"at,omitempty"`
 	// Identifiers are all values that the paths of read and delete need.
 	Identifiers map[string]string `json:"ids,omitempty"`
-	// Seen tells that the object was observed once. It is only kept where policy.onMissing is Stall.
+	// Seen tells that the object was there and ours once. It is only kept where the status does not tell.
 	Seen bool `json:"seen,omitempty"`
+	// Again tells that the status named an object when this intent was written, so that it proves nothing for this one.
+	Again bool `json:"again,omitempty"`
 	// Key names the key of the signature MAC, which covers all other fields. Only Ring.Seal sets them.
 	Key string `json:"key,omitempty"`
 	MAC string `json:"mac,omitempty"`

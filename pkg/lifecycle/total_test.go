@@ -65,6 +65,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 	case Observe:
 		f.Look = rapid.SampledFrom([]Look{LookImpossible, LookFailed, LookAbsent, LookFound, LookSeveral}).Draw(t, "look")
 		f.Equal, f.Immutable = rapid.Bool().Draw(t, "equal"), rapid.Bool().Draw(t, "immutable")
+		f.AsSent = f.Equal && !f.Immutable || rapid.Bool().Draw(t, "asSent")
 	case CheckProbe:
 		f.Probe = rapid.SampledFrom([]ProbeState{ProbeOK, ProbeFailed, ProbeNotThere}).Draw(t, "probe")
 	case WriteIntent:

@@ -18,12 +18,15 @@ type Comparison struct {
 	Differences []Difference
 	// Immutable are differences in fields that are sent on create only, or that the mapping calls immutable.
 	Immutable []Difference
+	// AsSent tells that none of them is in a field that a create sends: a create of this very specification leaves such an
+	// object.
+	AsSent bool
 }
 
 // Compare finds what differs. Only fields that the mapping owns count: never what the server added, never writeOnly
 // fields. A field that cannot be changed counts when the observed object shows its value.
 func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
-	var result Comparison
+	result := Comparison{AsSent: true}
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
 		if !f.compared() {
@@ -41,13 +44,22 @@ func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 		if present {
 			differs = !f.equal(want, got)
 		}
-		switch {
-		case !differs:
-		case f.onUpdate && !f.immutable:
-			result.Differences = append(result.Differences, Difference{f.written})
-		case got != nil:
-			result.Immutable = append(result.Immutable, Difference{f.written})
-		}
+		result.note(f, differs, got != nil)
 	}
 	return result, nil
+}
+
+// note takes a field's difference into account. One that cannot be changed counts where the object shows its value.
+func (c *Comparison) note(f *fieldPlan, differs, shown bool) {
+	switch {
+	case !differs:
+		return
+	case f.onUpdate && !f.immutable:
+		c.Differences = append(c.Differences, Difference{f.written})
+	case shown:
+		c.Immutable = append(c.Immutable, Difference{f.written})
+	default:
+		return
+	}
+	c.AsSent = c.AsSent && !f.onCreate
 }

@@ -41,15 +41,29 @@ func (u *run) begin(ctx context.Context) {
 		Probe:            lifecycle.ProbeNotYet,
 	}
 	u.answer = readAnswer(annotations[v1alpha1.ResolveAnnotation], u.record)
+	if u.facts.Record == lifecycle.RecordCreated && u.answer.kind == lifecycle.AnswerAdopt && !u.recorded(u.answer.id) {
+		u.answer = answer{}
+	}
 	u.facts.Answer = u.answer.kind
 	u.noteAttempt()
 	u.noteRecord()
 	if u.facts.Record == lifecycle.RecordCreated {
-		u.facts.Confirmed = u.mem.confirmed || u.record.Seen || u.recordProvesObject() || u.statusNamesObject()
+		u.facts.Confirmed = u.mem.confirmed || u.record.Seen || u.recordProvesObject() ||
+			u.statusNamesObject() && !u.record.Again
 		u.mem.confirmed = u.facts.Confirmed
 		u.facts.NeverSeen = u.neverSeen()
 	}
 	u.tick()
+}
+
+// recorded tells that an answer names the object by one of the identifiers that stand in the record.
+func (u *run) recorded(id string) bool {
+	for _, value := range u.record.Identifiers {
+		if value == id {
+			return true
+		}
+	}
+	return false
 }
 
 // neverSeen: the status names the object once it was seen. Where the CRD has no room for that, only this process knows.
@@ -139,7 +153,13 @@ func (u *run) tick() {
 	}.Apply(&u.facts)
 	u.facts.JustWritten = m.acceptedGeneration == u.obj.GetGeneration() && m.acceptedProgram == u.program &&
 		!passed(m.lastWrite, t.Window)
-	u.facts.AbsentBefore = !m.absentAt.IsZero() && passed(m.absentAt, shortDelay)
+	u.facts.AbsentBefore = !m.absentAt.IsZero() && passed(m.absentAt, shortDelay) && !u.open(m.absentAt)
+}
+
+// open tells that the create which is being recovered could still take effect at that time: what was not there then may
+// have come since.
+func (u *run) open(at time.Time) bool {
+	return u.facts.Record == lifecycle.RecordCreating && at.Before(u.mem.attemptSince.Add(u.timing().Settle()))
 }
 
 // readAnswer understands "absent@<attempt>" and "adopt=<id>@<attempt>". An answer to another attempt is none.

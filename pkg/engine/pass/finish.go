@@ -53,10 +53,14 @@ func (u *run) greet(ctx context.Context) error {
 	return u.writeStatus(ctx, status.State{Ready: &c, Synced: &c, Reconciling: &working})
 }
 
-// markSeen persists that the object was there, where a later absence is to be told from a first create.
+// markSeen persists that the object is known to be ours, where a later absence is to be told from a first create, and where
+// the status has no room for what tells it from somebody else's.
 func (u *run) markSeen(ctx context.Context) error {
-	if u.facts.Policy.OnMissing != v1alpha1.MissingStall || u.facts.Look != lifecycle.LookFound ||
-		u.facts.Record != lifecycle.RecordCreated || u.record == nil || u.record.Seen {
+	if u.record == nil || u.record.Seen || u.facts.Record != lifecycle.RecordCreated || u.facts.Look != lifecycle.LookFound || !u.facts.Confirmed {
+		return nil
+	}
+	untold := u.record.Again || u.provesByName() && !u.program.StatusHas(status.FieldIdentifiers)
+	if u.facts.Policy.OnMissing != v1alpha1.MissingStall && !untold {
 		return nil
 	}
 	seen := *u.record

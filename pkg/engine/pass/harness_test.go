@@ -185,6 +185,11 @@ func newBench(t *testing.T, body string, collections ...restfake.Collection) *be
 
 func compile(t *testing.T, body string) *mapping.Program {
 	t.Helper()
+	return compileWith(t, body, thingSchema)
+}
+
+func compileWith(t *testing.T, body, definition string) *mapping.Program {
+	t.Helper()
 	m := &v1alpha1.RestMapping{}
 	text := "metadata: {name: things, generation: 1}\nspec:\n  target: {group: lab.example.com, version: v1, kind: Thing}\n"
 	if !strings.Contains(body, "\n  endpoint:") {
@@ -197,7 +202,7 @@ func compile(t *testing.T, body string) *mapping.Program {
 		t.Fatalf("mapping of the test: %v", err)
 	}
 	schema := &apiextensionsv1.JSONSchemaProps{}
-	if err := yaml.UnmarshalStrict([]byte(thingSchema), schema); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(definition), schema); err != nil {
 		t.Fatalf("schema of the test: %v", err)
 	}
 	program, err := mapping.Compile(m, mapping.TargetSchema{Namespaced: true, StatusSubresource: true, Schema: schema})

@@ -276,12 +276,12 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 		u.differences = append(u.differences, writeOnlyPath)
 	}
 	u.facts.Equal = len(comparison.Differences) == 0 && !u.secretChanged
-	u.facts.Immutable = len(comparison.Immutable) > 0
+	u.facts.Immutable, u.facts.AsSent = len(comparison.Immutable) > 0, comparison.AsSent
 	u.noteDrift()
 	m := u.mem
 	m.seenSince, m.absentAt, m.failures, m.goodAt = true, noTime, 0, u.Clock.Now()
 	m.seenEver, u.facts.NeverSeen = true, false
-	if u.facts.Record == lifecycle.RecordCreated {
+	if u.facts.Record == lifecycle.RecordCreated && u.facts.Ours() && u.facts.Answer == lifecycle.AnswerNone {
 		m.confirmed, u.facts.Confirmed = true, true
 	}
 	return nil
@@ -308,7 +308,7 @@ func (u *run) noteDrift() {
 func (u *run) seeAbsent() {
 	u.facts.Look = lifecycle.LookAbsent
 	u.mem.failures, u.mem.goodAt = 0, u.Clock.Now()
-	if u.mem.absentAt.IsZero() {
+	if u.mem.absentAt.IsZero() || u.facts.Settled && u.open(u.mem.absentAt) {
 		u.mem.absentAt = u.Clock.Now()
 	}
 }

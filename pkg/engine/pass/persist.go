@@ -34,7 +34,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	}
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).
 		WithAttempt(string(uuid.NewUUID())[:8], u.intendedAt)
-	record.Identifiers = u.chosen()
+	record.Identifiers, record.Again = u.chosen(), u.provesByName() && u.statusNamesObject()
 	unresolved, first := u.facts.MayBeOutside(), u.facts.Record == lifecycle.RecordMissing && !u.facts.Finalizer
 	failpoint("before-intent")
 	if stop := u.patchRecord(ctx, record); stop != nil {
@@ -53,6 +53,11 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 // repeatable: the server makes no second object of the same create, so the identity may be recorded before it is sent.
 func repeatable(safety v1alpha1.CreateSafety) bool {
 	return safety == v1alpha1.SafetyUpsert || safety == v1alpha1.SafetyUniqueKey
+}
+
+// provesByName tells that the key of an object is known before it is made, and may be taken by somebody else meanwhile.
+func (u *run) provesByName() bool {
+	return u.facts.Safety == v1alpha1.SafetyUniqueKey && u.facts.AllChosen
 }
 
 // chosen are the identifiers without those that a server assigned to an earlier object.
@@ -110,12 +115,13 @@ func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
 		record.Attempt, record.At = u.record.Attempt, u.record.At
 	}
 	switch {
-	case u.facts.Record == lifecycle.RecordCreated && maps.Equal(u.record.Identifiers, u.ids):
+	case u.facts.Record == lifecycle.RecordCreated && maps.Equal(u.record.Identifiers, u.ids) && u.answer.kind == lifecycle.AnswerNone:
 		// The identity was chosen by the client, and stands in the record since the intent.
 	case u.facts.Record != lifecycle.RecordCreating || u.answer.kind != lifecycle.AnswerNone:
 		if stop := u.patchRecord(ctx, record); stop != nil {
 			return stop
 		}
+		u.answer, u.facts.Answer = answer{}, lifecycle.AnswerNone
 	default:
 		if stop := u.swapUntilKept(ctx, record); stop != nil {
 			return stop

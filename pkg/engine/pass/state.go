@@ -195,7 +195,7 @@ func (u *run) message(step lifecycle.Step) string {
 	if fields := u.named(step); len(fields) > 0 && u.facts.Look == lifecycle.LookFound {
 		parts = append(parts, "fields: "+strings.Join(fields, ", "))
 	}
-	if step.Reason == v1alpha1.ReasonCreateOutcomeUnknown && u.record != nil {
+	if u.record != nil && (step.Reason == v1alpha1.ReasonCreateOutcomeUnknown || u.disputed(step)) {
 		parts = append(parts, u.howToAnswer())
 	}
 	if step.Reason == v1alpha1.ReasonRecordUnverified {
@@ -233,10 +233,15 @@ func meanwhile(reason string) string {
 	}
 }
 
+// disputed: what was found under the key of a create is perhaps not what that create has made.
+func (u *run) disputed(step lifecycle.Step) bool {
+	return step.Reason == v1alpha1.ReasonNotAdoptable && u.hasRecord() && u.facts.Look == lifecycle.LookFound && !u.facts.Ours()
+}
+
 // howToAnswer gives the command for each answer, with the attempt that it is for.
 func (u *run) howToAnswer() string {
 	return "create of " + u.record.At + ", attempt " + u.record.Attempt + ": " + v1alpha1.ResolveAnnotation + "=absent@" + u.record.Attempt +
-		" when it is not there, " + v1alpha1.ResolveAnnotation + "=adopt=<id>@" + u.record.Attempt + " when it is"
+		" when it is not there, or is somebody else's, " + v1alpha1.ResolveAnnotation + "=adopt=<id>@" + u.record.Attempt + " when it is"
 }
 
 // howToVerify names the key that is not there, and what gives it back or does without it.
@@ -287,6 +292,8 @@ func (u *run) keptError() *status.LastError {
 // mirroredIdentifiers are shown once the object was seen. They are a mirror: the record is the truth.
 func (u *run) mirroredIdentifiers() map[string]string {
 	switch {
+	case u.facts.Record == lifecycle.RecordForged, u.facts.Record == lifecycle.RecordUnverified, u.facts.Record == lifecycle.RecordMissing && u.facts.Finalizer:
+		return u.statusIdentifiers() // the record may come back, and then the status tells that the object was there
 	case u.facts.Record == lifecycle.RecordCreated && u.facts.Confirmed && u.record != nil && (!u.facts.NeverSeen || u.statusNamesObject()):
 		return u.record.Identifiers
 	case u.facts.Record == lifecycle.RecordCreated:

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/restmapping/operator/pkg/lifecycle"
+
 // observe looks at the object, as pass.observe does.
 func (m *machine) observe(w world, i int) {
 	p := &w.procs[i]
@@ -33,6 +35,15 @@ func (m *machine) read(w world, i int, candidates []int) {
 		m.seen("sees nothing at all", n, i)
 		return
 	}
+	if w.left.misses > 0 && w.procs[i].view.phase == creating {
+		n := w
+		n.left.misses--
+		n.procs[i].miss()
+		if !m.rules.tickAfterLook {
+			m.settleDown(&n, i)
+		}
+		m.emit("a listing does not show what is there", true, n)
+	}
 	for lag := range 1 << len(candidates) {
 		n := w
 		seen, possible := 0, true
@@ -53,20 +64,21 @@ func (m *machine) read(w world, i int, candidates []int) {
 			}
 		}
 		if possible {
-			n.procs[i].note(seen, id, last.gen)
+			m.note(&n.procs[i], seen, id, last.gen)
 			m.seen("looks", n, i)
 		}
 	}
 }
 
-func (p *process) note(seen int, id, gen uint8) {
+func (m *machine) note(p *process, seen int, id, gen uint8) {
 	switch seen {
 	case 0:
 		p.miss()
 	case 1:
 		p.look, p.ids, p.equal = found, id, gen == p.view.gen
 		p.seen, p.absentOnce, p.absentBefore = true, false, false
-		p.confirmed = p.confirmed || p.view.phase == created
+		f := m.facts(p)
+		p.confirmed = p.confirmed || f.Record == lifecycle.RecordCreated && f.Ours() && p.view.answer == noAnswer
 	default:
 		p.look = several
 	}

@@ -70,6 +70,32 @@ func (m *machine) users(w world) {
 	}
 	m.person(w)
 	m.forger(w)
+	m.rival(w)
+}
+
+// rival is somebody else who makes an object with the key that ours is to have, after we have found it free, and takes it
+// away again one day.
+func (m *machine) rival(w world) {
+	if m.class.safety != v1alpha1.SafetyUniqueKey {
+		return
+	}
+	taken := false
+	for i, o := range w.objects[:ours] {
+		taken = taken || o.live
+		if o.live && o.alien {
+			n := w
+			n.alter(i, false, 0, 0)
+			m.emit("somebody removes what is theirs", false, n)
+		}
+	}
+	if w.left.strangers > 0 && !taken && m.creating(&w) {
+		n := w
+		n.left.strangers--
+		i := m.room(&n)
+		n.alter(i, true, 99, 0)
+		n.objects[i].alien, n.objects[i].attempt = true, 0
+		m.emit("somebody else takes the key", true, n)
+	}
 }
 
 // elsewhere is the object of somebody else that a forged record names.
@@ -95,20 +121,70 @@ func (m *machine) forger(w world) {
 // person answers truthfully, long after the create was sent.
 func (m *machine) person(w world) {
 	open := w.underway(func(r request) bool { return r.op == opCreate })
-	if m.class.safety != v1alpha1.SafetyNone || w.cr.phase != creating || w.cr.answer != noAnswer || open {
+	if open || w.cr.forged || m.answered(&w) || !m.asked(&w) {
 		return
 	}
 	next := w.cr
-	next.answer = saysAbsent
+	next.answer, next.answerID = saysAbsent, 0
 	for i, o := range w.objects[:ours] {
-		if o.live {
+		if o.live && !o.alien {
 			next.answer, next.answerID = saysAdopt, uint8(i)+1
 		}
 	}
 	n := w
 	n.tooLate(w.cr.attempt)
 	n.change(next, nil)
-	m.emit("a person answers", true, n)
+	m.emit("a person answers", m.class.safety == v1alpha1.SafetyNone, n)
+}
+
+// answered tells whether a person has spoken. Who named what has gone since may say so.
+func (m *machine) answered(w *world) bool {
+	gone := m.class.unique() && w.cr.answer == saysAdopt && !w.objects[w.cr.answerID-1].live
+	return w.cr.answer != noAnswer && !gone
+}
+
+// creating tells whether a create is to be sent, or under way, and none is known to have made anything: whoever deletes or
+// changes by a name what he once saw under it cannot see that another has the name since.
+func (m *machine) creating(w *world) bool {
+	if w.cr.mirrored && !w.cr.again && !m.rules.mirrorProves {
+		return false
+	}
+	for _, r := range w.requests {
+		if r.op == opCreate && r.result == success {
+			return false
+		}
+	}
+	for i := range w.procs {
+		p := &w.procs[i]
+		if p.confirmed {
+			return false
+		}
+		if p.intended && p.mode == deciding {
+			return true
+		}
+	}
+	return w.underway(func(r request) bool { return r.op == opCreate })
+}
+
+// asked tells whether a person is asked what became of a create: where nothing can be searched by, and where something
+// else than what was sent has the key.
+func (m *machine) asked(w *world) bool {
+	if m.class.safety == v1alpha1.SafetyNone {
+		return w.cr.phase == creating
+	}
+	if m.class.safety != v1alpha1.SafetyUniqueKey || m.class.chosen && w.cr.mirrored && !w.cr.again {
+		return false
+	}
+	open := w.cr.phase == creating || w.cr.phase == created && m.class.chosen
+	if open && w.cr.answer == saysAdopt {
+		return true
+	}
+	for _, o := range w.objects[:ours] {
+		if open && o.live && o.gen != w.cr.gen {
+			return true
+		}
+	}
+	return false
 }
 
 // tooLate ends the time that a create of this attempt may still be sent in.
@@ -123,7 +199,7 @@ func (w *world) tooLate(attempt uint8) {
 // server changes by itself: somebody removes an object, the credential loses its scope for a while.
 func (m *machine) server(w world) {
 	for i, o := range w.objects[:ours] {
-		if o.live && w.left.removals > 0 {
+		if o.live && !o.alien && w.left.removals > 0 {
 			n := w
 			n.left.removals--
 			n.alter(i, false, 0, 0)

@@ -31,6 +31,9 @@ func short() map[string]budget {
 		"edited and removed":            {kills: 1, edits: 1, removals: 1},
 		"taken over, removed meanwhile": {splits: 1, removals: 1},
 		"a forged record":               {kills: 1, losses: 1, forgeries: 1},
+		"somebody else takes the key":   {kills: 1, losses: 1, strangers: 1},
+		"removed, the key taken":        {kills: 1, removals: 1, strangers: 1},
+		"a listing that misses":         {kills: 1, losses: 1, misses: 1},
 	}
 }
 

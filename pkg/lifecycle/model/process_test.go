@@ -116,7 +116,7 @@ func (p *process) startPass(w *world, c class) {
 		p.ids = p.view.answerID
 	}
 	if p.view.phase == created {
-		p.confirmed = p.confirmed || p.view.mirrored
+		p.confirmed = p.confirmed || p.view.mirrored && !p.view.again || !c.chosen
 	}
 	p.ticked = p.elapsedNow()
 }
@@ -146,7 +146,7 @@ func (p *process) end() {
 	p.pass = pass{}
 	p.mode = idle
 	mirror := p.view.phase == created && p.confirmed
-	if !p.view.gone && mirror != p.view.mirrored && (!p.view.deleting || p.view.finalizer) {
+	if !p.view.gone && (mirror != p.view.mirrored || mirror && p.view.again) && (!p.view.deleting || p.view.finalizer) {
 		p.mode = finishing
 	}
 }
@@ -162,6 +162,7 @@ func (p *process) finish(w *world) {
 	}
 	next := w.cr
 	next.mirrored = p.view.phase == created && p.confirmed
+	next.again = next.again && !next.mirrored
 	w.change(next, p)
 }
 
@@ -202,6 +203,9 @@ func (m *machine) settle(w world, i int) {
 	}
 	n := w
 	n.procs[i].settled = true
+	if p.view.phase == creating && !m.rules.openLooks {
+		n.procs[i].absentOnce, n.procs[i].absentBefore = false, false // what was not there then may have come since
+	}
 	if !m.rules.frozen {
 		n.tooLate(p.attempt)
 	}

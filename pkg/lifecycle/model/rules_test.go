@@ -19,6 +19,10 @@ type rules struct {
 	noVerify          bool // an accepted delete counts as done
 	noProbe           bool // absence is believed without the probe
 	believeForged     bool // a record is believed without its signature
+	nameIsProof       bool // what has the key of a create whose answer was lost counts as ours
+	mirrorProves      bool // a status that named a former object counts for the next one
+	oneListing        bool // a create is taken for undone after one look that does not show its object
+	openLooks         bool // looks from before the create was over count
 
 	// What the waiting times were in the first release: see TestTheBarrierNeedsEachOfItsParts.
 	answeredIsFenced bool // an answered create ends the wait for earlier processes
@@ -47,6 +51,12 @@ func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
 	}
 	if r.noProbe {
 		f.Probe = lifecycle.ProbeNotThere
+	}
+	if r.nameIsProof && f.Look == lifecycle.LookFound {
+		f.AsSent = true
+	}
+	if r.oneListing && f.Record == lifecycle.RecordCreating {
+		f.AbsentBefore = true
 	}
 	if r.noVerify && f.Sent != nil && f.Sent.Outcome == lifecycle.Success && f.Deleting {
 		f.Look, f.Quiet, f.Fenced, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere

@@ -97,7 +97,7 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 			lifecycle.LookFound, lifecycle.LookSeveral,
 		}[p.look],
 		IdentityChanged: p.view.forged && m.class.chosen && !p.view.deleting,
-		Equal:           p.equal, Intended: p.intended, Unresolved: p.unresolved,
+		Equal:           p.equal, AsSent: p.equal, Intended: p.intended, Unresolved: p.unresolved,
 		Probe:        [...]lifecycle.ProbeState{lifecycle.ProbeNotYet, lifecycle.ProbeOK, lifecycle.ProbeFailed}[p.probe],
 		JustWritten:  !m.time(p).window && p.accepted == p.view.gen+1,
 		AbsentBefore: m.time(p).absentBefore,

@@ -34,6 +34,7 @@ const (
 type resource struct {
 	gone, deleting, finalizer bool
 	mirrored                  bool // the status names the object
+	again                     bool // the status named an object when the intent was written: it proves nothing
 	forged                    bool // somebody has edited the record, so that it names what is somebody else's
 	phase                     phase
 	attempt, id               uint8
@@ -167,6 +168,7 @@ type process struct {
 // budget is what may still happen to the world.
 type budget struct {
 	kills, splits, stale, losses, readFaults, refusals, undone, removals, edits, blackouts, forgeries uint8
+	strangers, misses                                                                                 uint8
 }
 
 type bad uint8

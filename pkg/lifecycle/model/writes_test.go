@@ -1,5 +1,7 @@
 package model
 
+import "github.com/restmapping/operator/api/v1alpha1"
+
 // The writes of a process to the custom resource, as pkg/engine/pass makes them.
 
 // locked tells whether a write with an optimistic lock goes through.
@@ -20,6 +22,7 @@ func (m *machine) intend(w *world, i int) {
 	next.finalizer = next.finalizer || !m.rules.lateFinalizer
 	next.attempt, next.phase, next.id = newest, creating, 0
 	next.answer, next.answerID, next.forged = noAnswer, 0, false
+	next.again = next.mirrored && m.class.chosen && m.class.safety == v1alpha1.SafetyUniqueKey && !m.rules.mirrorProves
 	p.ids = 0
 	if m.class.chosen {
 		next.id, p.ids = 1, 1
@@ -40,7 +43,7 @@ func (m *machine) intend(w *world, i int) {
 func (m *machine) keep(w *world, i int) {
 	p := &w.procs[i]
 	switch {
-	case p.view.phase == created && p.view.id == p.ids:
+	case p.view.phase == created && p.view.id == p.ids && p.view.answer == noAnswer:
 	case p.view.phase != creating || p.view.answer != noAnswer:
 		if !m.locked(w, p) {
 			p.stop()
@@ -48,7 +51,7 @@ func (m *machine) keep(w *world, i int) {
 		}
 		next := w.cr
 		next.finalizer, next.phase, next.id, next.forged = true, created, p.ids, false
-		next.answer, next.answerID = noAnswer, 0
+		next.answer, next.answerID, next.again = noAnswer, 0, false
 		w.change(next, p)
 	default:
 		if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock {
