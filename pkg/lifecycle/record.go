@@ -53,6 +53,9 @@ type Record struct {
 	Seen bool `json:"seen,omitempty"`
 	// Again tells that the status named an object when this intent was written, so that it proves nothing for this one.
 	Again bool `json:"again,omitempty"`
+	// Values is a keyed hash (Ring.HashValues) of the write-only values that the object was given last: they cannot be read
+	// back. An intent has that of the values which its create carries.
+	Values string `json:"values,omitempty"`
 	// Key names the key of the signature MAC, which covers all other fields. Only Ring.Seal sets them.
 	Key string `json:"key,omitempty"`
 	MAC string `json:"mac,omitempty"`

@@ -53,9 +53,16 @@ func (u *run) greet(ctx context.Context) error {
 	return u.writeStatus(ctx, status.State{Ready: &c, Synced: &c, Reconciling: &working})
 }
 
-// markSeen persists that the object is known to be ours, where a later absence is to be told from a first create, and where
+// markSeen persists which write-only values the object has now, and that it is known to be ours, where a later absence is to be told from a first create, and where
 // the status has no room for what tells it from somebody else's.
 func (u *run) markSeen(ctx context.Context) error {
+	if u.record != nil && u.facts.Record == lifecycle.RecordCreated && u.untoldValues() {
+		given := *u.record
+		given.Values = u.writeOnly
+		if err := u.swapRecord(ctx, given); err != nil {
+			return err
+		}
+	}
 	if u.record == nil || u.record.Seen || u.facts.Record != lifecycle.RecordCreated || u.facts.Look != lifecycle.LookFound || !u.facts.Confirmed {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"crypto/sha256"
 	"sync"
 	"time"
 
@@ -41,7 +40,7 @@ type memory struct {
 	lastWrite time.Time
 	seenSince bool
 	// writeOnly is a keyed hash of the write-only values that the server is known to have.
-	writeOnly [sha256.Size]byte
+	writeOnly string
 	// acceptedGeneration and acceptedProgram are those of the last update that the server accepted.
 	acceptedGeneration int64
 	acceptedProgram    *mapping.Program

@@ -35,6 +35,9 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).
 		WithAttempt(string(uuid.NewUUID())[:8], u.intendedAt)
 	record.Identifiers, record.Again = u.chosen(), u.provesByName() && u.statusNamesObject()
+	if !u.facts.MayBeOutside() {
+		record.Values = u.writeOnly // an object of an earlier attempt may have others
+	}
 	unresolved, first := u.facts.MayBeOutside(), u.facts.Record == lifecycle.RecordMissing && !u.facts.Finalizer
 	failpoint("before-intent")
 	if stop := u.patchRecord(ctx, record); stop != nil {
@@ -112,7 +115,7 @@ func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), lifecycle.PhaseCreated)
 	record.Identifiers, record.Seen = u.ids, u.facts.Policy.OnMissing == v1alpha1.MissingStall
 	if u.record != nil {
-		record.Attempt, record.At = u.record.Attempt, u.record.At
+		record.Attempt, record.At, record.Values = u.record.Attempt, u.record.At, u.record.Values
 	}
 	switch {
 	case u.facts.Record == lifecycle.RecordCreated && maps.Equal(u.record.Identifiers, u.ids) && u.answer.kind == lifecycle.AnswerNone:

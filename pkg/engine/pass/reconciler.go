@@ -19,7 +19,8 @@ type Reconciler struct {
 	Config
 	program  atomic.Pointer[mapping.Program]
 	memories *memories
-	hashKey  []byte
+	// hashKey is of this process alone, for hashes that never leave its memory.
+	hashKey []byte
 }
 
 var _ queue.Handler = (*Reconciler)(nil)

@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -49,7 +48,9 @@ type run struct {
 	immutable []string
 	// secretChanged tells that a write-only value is not what the server was given last; writeOnly is its hash.
 	secretChanged bool
-	writeOnly     [sha256.Size]byte
+	writeOnly     string
+	// given tells that the server has taken a write with these values in this pass.
+	given bool
 	// drifted are the paths that somebody changed outside.
 	drifted []string
 	// failure is what the last request that did not succeed has shown.

@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 
@@ -14,15 +13,16 @@ import (
 // writeOnlyPath stands in messages for fields that are never read back.
 const writeOnlyPath = "write-only values"
 
-// newHashKey gives the key of one process. The hashes live in memory alone, so that no short password can be guessed
-// from what is stored; the price is that a change made while no operator ran is not seen.
+// newHashKey gives the key of one process.
 func newHashKey() []byte {
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails (documented by the package)
 	return key
 }
 
-// compareWriteOnly finds out whether values that cannot be read back have changed since they were sent.
+// compareWriteOnly finds out whether values that cannot be read back have changed since they were sent. What was sent last
+// is known from this process's memory, or from the record, where a hash stands that only the installation's key can make.
+// Where nothing is known (an object that was taken over, a record of an earlier version) they are taken for unchanged.
 func (u *run) compareWriteOnly(ctx context.Context) *lifecycle.Step {
 	if u.facts.Deleting || !u.program.HasWriteOnly() {
 		return nil
@@ -31,19 +31,24 @@ func (u *run) compareWriteOnly(ctx context.Context) *lifecycle.Step {
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
-	mac := hmac.New(sha256.New, u.hashKey)
-	mac.Write(values)
-	mac.Sum(u.writeOnly[:0])
-	if u.mem.writeOnly == ([sha256.Size]byte{}) {
+	u.writeOnly = u.ring.HashValues(u.subject(), values)
+	if u.mem.writeOnly == "" && u.facts.Record == lifecycle.RecordCreated {
+		u.mem.writeOnly = u.record.Values
+	}
+	same, known := u.ring.SameValues(u.mem.writeOnly, u.subject(), values)
+	if !known {
 		u.mem.writeOnly = u.writeOnly
 	}
-	u.secretChanged = u.mem.writeOnly != u.writeOnly
+	u.secretChanged = known && !same
 	return nil
 }
 
 // keepWriteOnly notes that the server has these values now.
 func (u *run) keepWriteOnly(op rest.Operation) {
 	if op == rest.Create || op == rest.Update {
-		u.mem.writeOnly, u.secretChanged = u.writeOnly, false
+		u.mem.writeOnly, u.secretChanged, u.given = u.writeOnly, false, true
 	}
 }
+
+// untoldValues tells that the server was given values in this pass which the record does not tell of.
+func (u *run) untoldValues() bool { return u.given && u.writeOnly != u.record.Values }
