@@ -25,11 +25,12 @@ const thinking = 3 * time.Second
 // answer looks outside and answers. It gives what it could not do.
 func (p *person) answer(s *scene, c class, obj *unstructured.Unstructured) []string {
 	stalled := condition(obj, v1alpha1.ConditionStalled)
-	if stalled["reason"] != v1alpha1.ReasonCreateOutcomeUnknown || obj.GetAnnotations()[v1alpha1.ResolveAnnotation] != "" {
+	asks := stalled["reason"] == v1alpha1.ReasonCreateOutcomeUnknown || stalled["reason"] == v1alpha1.ReasonNotAdoptable
+	if !asks || obj.GetAnnotations()[v1alpha1.ResolveAnnotation] != "" {
 		return nil
 	}
 	var record lifecycle.Record
-	if err := json.Unmarshal([]byte(obj.GetAnnotations()[v1alpha1.RecordAnnotation]), &record); err != nil || record.Phase != lifecycle.PhaseCreating {
+	if err := json.Unmarshal([]byte(obj.GetAnnotations()[v1alpha1.RecordAnnotation]), &record); err != nil || !open(record, obj) {
 		return nil
 	}
 	if _, ok := p.since[record.Attempt]; !ok {
@@ -51,4 +52,10 @@ func (p *person) answer(s *scene, c class, obj *unstructured.Unstructured) []str
 	}
 	p.answered++
 	return []string{c.kind + " " + obj.GetName() + " was answered " + text}
+}
+
+// open tells that the record is of this custom resource, and of a create whose outcome a person can be asked about: one
+// whose identity is not known, or whose name somebody else may have taken.
+func open(record lifecycle.Record, obj *unstructured.Unstructured) bool {
+	return record.UID == string(obj.GetUID()) && record.Attempt != "" && record.Phase != lifecycle.PhaseNone
 }
