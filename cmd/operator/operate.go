@@ -8,9 +8,11 @@ import (
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/restmapping/operator/internal/admission"
 	"github.com/restmapping/operator/internal/operator"
 )
 
@@ -37,8 +39,20 @@ func operate(ctx context.Context, o options) error {
 		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
 		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
 		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
+		Webhook:     webhookOf(o),
 		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: zapr.NewLogger(logger).WithValues("commit", commit),
 	})
+}
+
+func webhookOf(o options) operator.Webhook {
+	w := operator.Webhook{Port: o.webhookPort, CertDir: o.webhookCertDir}
+	if o.webhookSecret != "" {
+		w.Rotation = &admission.Rotation{
+			Secret:        types.NamespacedName{Namespace: o.namespace, Name: o.webhookSecret},
+			Configuration: o.webhookConfiguration, DNSName: o.webhookDNSName,
+		}
+	}
+	return w
 }
 
 func restConfig(o options) (*rest.Config, error) {

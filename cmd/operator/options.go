@@ -27,6 +27,11 @@ type options struct {
 	logLevel, logFormat           string
 	kubeconfig                    string
 	version, help                 bool
+	webhookPort                   int
+	webhookCertDir                string
+	webhookSecret                 string
+	webhookConfiguration          string
+	webhookDNSName                string
 }
 
 func parse(args []string, env func(string) (string, bool), out io.Writer) (options, error) {
@@ -66,6 +71,11 @@ func (o *options) register(f *pflag.FlagSet) {
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "json", "json or console")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig; in a cluster the ServiceAccount is used")
+	f.IntVar(&o.webhookPort, "webhook-port", 0, "port on which the API server is answered what may be written; 0 turns it off")
+	f.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/var/run/webhook", "folder with tls.crt and tls.key for that port")
+	f.StringVar(&o.webhookSecret, "webhook-secret", "", "Secret, mounted at that folder, in which the operator keeps a certificate that it makes and renews; empty when somebody else does")
+	f.StringVar(&o.webhookConfiguration, "webhook-configuration", "", "ValidatingWebhookConfiguration that is told the authority of that certificate")
+	f.StringVar(&o.webhookDNSName, "webhook-dns-name", "", "DNS name for that certificate")
 	f.BoolVar(&o.version, "version", false, "print the version and exit")
 }
 
@@ -109,6 +119,8 @@ func (o *options) validate() error {
 	check(o.drainTimeout > 0, "--drain-timeout: give a positive time")
 	check(o.logFormat == "json" || o.logFormat == "console", "--log-format: give json or console")
 	check(o.leaseDuration > o.renewDeadline && o.renewDeadline > o.retryPeriod, "--leader-elect-*: lease duration must be above renew deadline, and that above retry period")
+	check(o.webhookPort >= 0 && o.webhookPort <= 65535, "--webhook-port: give a port, or 0")
+	check(o.webhookSecret == "" || o.webhookConfiguration != "" && o.webhookDNSName != "", "--webhook-secret: it needs --webhook-configuration and --webhook-dns-name")
 	return errors.Join(problems...)
 }
 

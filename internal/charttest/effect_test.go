@@ -2,6 +2,7 @@ package charttest
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,7 @@ func others() map[string]any {
 		"managedKinds":               []any{map[string]any{"group": "example.com", "resources": []any{"things"}}},
 		"watchNamespaces":            []any{"team-a"},
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
+		"webhooks.enabled": true, "webhooks.certificates": "cert-manager", "webhooks.issuerRef": map[string]any{"name": "company"},
 		"outputs.secrets": true, "outputs.configMaps": true,
 		"concurrency":                         5,
 		"minSyncIntervalSeconds":              31,
@@ -68,7 +70,17 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 			if !known {
 				t.Fatalf("give value %s something else than its default in this test", v.Key)
 			}
-			if bytes.Equal(usual, Render(t, nested(v.Key, set))) {
+			usual, values := usual, nested(v.Key, set)
+			if given, ok := values["webhooks"].(map[string]any); ok && v.Key != "webhooks.enabled" {
+				on := map[string]any{"enabled": true, "certificates": "cert-manager"}
+				if v.Key == "webhooks.certificates" {
+					on["certificates"] = "operator"
+				}
+				usual = Render(t, map[string]any{"webhooks": maps.Clone(on)})
+				maps.Copy(on, given)
+				values["webhooks"] = on
+			}
+			if bytes.Equal(usual, Render(t, values)) {
 				t.Errorf("%s: %v changes nothing", v.Key, set)
 			}
 		})

@@ -144,11 +144,17 @@ func TestSelectorsFindThePods(t *testing.T) {
 	deployment := only[appsv1.Deployment](t, objects, "Deployment")
 	pod := labels.Set(deployment.Spec.Template.Labels)
 	budget := only[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget")
-	for name, selector := range map[string]*metav1.LabelSelector{
+	selectors := map[string]*metav1.LabelSelector{
 		"Deployment": deployment.Spec.Selector, "PodDisruptionBudget": budget.Spec.Selector,
-		"Service":                {MatchLabels: only[corev1.Service](t, objects, "Service").Spec.Selector},
 		"topology spread, first": deployment.Spec.Template.Spec.TopologySpreadConstraints[0].LabelSelector,
-	} {
+	}
+	for _, service := range chart.OfKind(objects, "Service") {
+		selectors["Service "+service.GetName()] = &metav1.LabelSelector{MatchLabels: as[corev1.Service](t, service).Spec.Selector}
+	}
+	if len(selectors) != 5 {
+		t.Errorf("selectors of %d objects, want 5", len(selectors))
+	}
+	for name, selector := range selectors {
 		parsed, err := metav1.LabelSelectorAsSelector(selector)
 		if err != nil || parsed.Empty() || !parsed.Matches(pod) {
 			t.Errorf("%s selects %v, the pods have %v (%v)", name, parsed, pod, err)

@@ -56,6 +56,8 @@ type Options struct {
 	// MinInterval is the shortest interval that a mapping can ask for, DrainTimeout how long passes under way may take
 	// to end when the operator stops.
 	MinInterval, DrainTimeout time.Duration
+	// Webhook answers the API server what may be written.
+	Webhook Webhook
 	// Version stands in the user agent.
 	Version string
 	Log     logr.Logger
@@ -176,6 +178,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		mgr.Add(everywhere{closing{registry, watches}}),
 		endpoint.SetupWithManager(mgr, registry),
 		controller.SetupWithManager(ctx, mgr),
+		addWebhook(mgr, controller, o.Webhook),
 		addChecks(mgr, c, resolver),
 	)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/fleet"
+	"github.com/restmapping/operator/pkg/mapping"
 )
 
 // conditionsOf gives the conditions as "type status reason", in the order of the alphabet.
@@ -417,5 +418,42 @@ func TestNothingIsCompiledTwice(t *testing.T) {
 	b.mustReconcile("widgets")
 	if b.schemaReads != 0 || b.engine.specs["widgets"].Program == second {
 		t.Errorf("after a change of the mapping %d schemas were read; the program is the former: %t", b.schemaReads, b.engine.specs["widgets"].Program == second)
+	}
+}
+
+// A preview says beforehand what the status would say, and keeps nothing.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		s       situation
+		warning string
+		refused bool
+	}{
+		"all is well":          {situation{}, "", false},
+		"no CRD yet":           {situation{noCRD: true}, "its expressions were not checked", false},
+		"it does not compile":  {situation{mapping: invalid}, "", true},
+		"a version not served": {situation{mapping: func(m *v1alpha1.RestMapping) { m.Spec.Target.Version = "v9" }}, "does not serve version v9", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := tc.s.bench(t)
+			m := newMapping(t)
+			if tc.s.mapping != nil {
+				tc.s.mapping(m)
+			}
+			m.Name = "another"
+			warnings, err := b.r.Preview(t.Context(), m)
+			if text := strings.Join(warnings, "\n"); !strings.Contains(text, tc.warning) {
+				t.Errorf("warnings %q do not say %q", text, tc.warning)
+			}
+			wrong := (*mapping.InvalidError)(nil)
+			if errors.As(err, &wrong) != tc.refused {
+				t.Errorf("got %v", err)
+			}
+			if _, known := b.r.programs.known("another"); known || len(b.engine.specs) > 0 || len(b.writes) > 0 {
+				t.Error("something was kept or started")
+			}
+		})
 	}
 }
