@@ -63,6 +63,12 @@ type RestMappingSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Secrets []SecretInput `json:"secrets,omitempty"`
+	// References are other custom resources, which must be ready first.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	References []Reference `json:"references,omitempty"`
 	// Operations are the requests.
 	Operations Operations `json:"operations"`
 	// Fields carry values of the custom resource into request bodies. Only what stands here is owned and compared.

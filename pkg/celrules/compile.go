@@ -59,6 +59,8 @@ func (c *compilation) finish(checked *cel.Ast, references []reference) (*Express
 	}
 	return &Expression{
 		source: c.source, field: c.use.Field, result: c.use.Result, environment: c.environment.cel, program: program, self: c.environment.declared[Self],
+		refs: c.environment.declared[Refs],
+
 		references: references, warnings: c.environment.costWarnings(checked),
 	}, nil
 }

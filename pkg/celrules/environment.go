@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/cel"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
 // Environment compiles the expressions of one mapping. It is immutable and safe for concurrent use.
@@ -46,10 +47,20 @@ func declaredTypes(d Declarations) map[Variable]*schemaType {
 		Endpoint: object(string(Endpoint), map[string]*schemaType{
 			"name": text, "labels": mapOf(text), "values": mapOf(text),
 		}),
+		Refs:            typeOfReferences(d.References),
 		Observed:        untyped(),
 		ObservedHeaders: mapOf(text),
 		Item:            untyped(),
 		Desired:         untyped(),
 		Changed:         untyped(),
 	}
+}
+
+// typeOfReferences has a field for each reference, with the type of a whole custom resource.
+func typeOfReferences(schemas map[string]*apiextensionsv1.JSONSchemaProps) *schemaType {
+	fields := make(map[string]*schemaType, len(schemas))
+	for name, schema := range schemas {
+		fields[name] = typeOfResource(string(Refs)+"."+name, schema)
+	}
+	return object(string(Refs), fields)
 }

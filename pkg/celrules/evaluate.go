@@ -64,22 +64,26 @@ func costOf(details *cel.EvalDetails, err error) uint64 {
 // selection from it is absent.
 type activation struct {
 	vars map[Variable]any
-	self any
+	// self and refs are the custom resources, with doubles where their schemas say number.
+	self, refs any
 }
 
 func (x *Expression) activation(vars map[Variable]any) *activation {
-	a := &activation{vars: vars, self: vars[Self]}
-	if x.self.number {
-		a.self, _ = x.self.withDoubles(a.self)
-	}
+	a := &activation{vars: vars}
+	a.self, _ = x.self.withDoubles(vars[Self])
+	a.refs, _ = x.refs.withDoubles(vars[Refs])
 	return a
 }
 
 // ResolveName finds a variable.
 func (a *activation) ResolveName(name string) (any, bool) {
 	value := a.vars[Variable(name)]
-	if name == string(Self) {
+	switch Variable(name) {
+	case Self:
 		value = a.self
+	case Refs:
+		value = a.refs
+	default:
 	}
 	if value == nil {
 		return types.NullValue, true

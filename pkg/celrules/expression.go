@@ -13,7 +13,7 @@ type Expression struct {
 	result      Result
 	environment *cel.Env
 	program     cel.Program
-	self        *schemaType
+	self, refs  *schemaType
 	references  []reference
 	warnings    []string
 }

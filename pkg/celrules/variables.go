@@ -22,6 +22,8 @@ const (
 	Response Variable = "response"
 	// Item is one element of a list response.
 	Item Variable = "item"
+	// Refs are the custom resources that self refers to, each typed by the schema of its CRD.
+	Refs Variable = "refs"
 	// Secrets are the declared secret values, each a string.
 	Secrets Variable = "secrets"
 	// Endpoint is the server: its name, labels and the values an administrator gave it.
@@ -34,7 +36,7 @@ const (
 
 // variables lists all of them, in the order messages name them.
 func variables() []Variable {
-	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Item, Secrets, Endpoint, Desired, Changed}
+	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Item, Refs, Secrets, Endpoint, Desired, Changed}
 }
 
 // Declarations say what an environment knows.
@@ -45,6 +47,9 @@ type Declarations struct {
 	Identifiers []string
 	// Secrets are the names of the fields of the variable secrets.
 	Secrets []string
+	// References are the fields of the variable refs with the schemas of what they are, for the whole object. One without
+	// a schema is untyped.
+	References map[string]*apiextensionsv1.JSONSchemaProps
 }
 
 // Use says how one expression is used.

@@ -9,10 +9,10 @@ import (
 	"github.com/restmapping/operator/pkg/rest"
 )
 
-// Compile gives a mapping its meaning for one version of its CRD. The error is an *InvalidError with everything that
-// is wrong, so that the author corrects it in one go.
-func Compile(m *v1alpha1.RestMapping, t TargetSchema) (*Program, error) {
-	c, err := newCompiler(m, t)
+// Compile gives a mapping its meaning for one version of its CRD, and of the CRDs that it refers to. The error is an
+// *InvalidError with everything that is wrong, so that the author corrects it in one go.
+func Compile(m *v1alpha1.RestMapping, t TargetSchema, references ...ReferenceSchema) (*Program, error) {
+	c, err := newCompiler(m, t, references)
 	if err != nil {
 		return nil, err
 	}
@@ -20,6 +20,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema) (*Program, error) {
 	c.compileEndpoint()
 	c.compileIdentifiers()
 	c.compileSecrets()
+	c.compileReferences(references)
 	c.compileOperations()
 	c.compileFields()
 	c.checkForms()
@@ -30,6 +31,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema) (*Program, error) {
 	c.compileSync()
 	c.compilePolicy()
 	c.checkCreateKnowsItsIdentifiers()
+	c.warnOfReferencesInDelete()
 	c.compileSafety()
 	if len(c.errors) > 0 {
 		return nil, &InvalidError{Errors: c.errors}
@@ -46,12 +48,12 @@ type compiler struct {
 	errors  []v1alpha1.ExpressionError
 }
 
-func newCompiler(m *v1alpha1.RestMapping, t TargetSchema) (*compiler, error) {
+func newCompiler(m *v1alpha1.RestMapping, t TargetSchema, references []ReferenceSchema) (*compiler, error) {
 	c := &compiler{spec: &m.Spec, target: t, program: &Program{
-		name: m.Name, generation: m.Generation,
+		name: m.Name, kind: m.Spec.Target.Kind, generation: m.Generation,
 		operations: map[rest.Operation]*operationPlan{}, statusSchema: statusOf(t.Schema),
 	}}
-	declarations := celrules.Declarations{Self: t.Schema}
+	declarations := celrules.Declarations{Self: t.Schema, References: schemasOf(m.Spec.References, references)}
 	for _, identifier := range m.Spec.Identifiers {
 		declarations.Identifiers = append(declarations.Identifiers, identifier.Name)
 	}

@@ -13,12 +13,12 @@ import (
 // requestVariables are what every request may use. Secrets may go into queries, headers and bodies, never into paths:
 // those hold identifiers only.
 func requestVariables(more ...celrules.Variable) []celrules.Variable {
-	return append([]celrules.Variable{celrules.Self, celrules.Identifiers, celrules.Endpoint, celrules.Secrets}, more...)
+	return append([]celrules.Variable{celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint, celrules.Secrets}, more...)
 }
 
 // responseVariables are what may be used to take something from a response.
 func responseVariables() []celrules.Variable {
-	return []celrules.Variable{celrules.Response, celrules.Self, celrules.Identifiers}
+	return []celrules.Variable{celrules.Response, celrules.Self, celrules.Refs, celrules.Identifiers}
 }
 
 func (c *compiler) compileOperations() {

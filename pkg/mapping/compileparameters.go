@@ -80,7 +80,7 @@ func (c *compiler) compileList(o *v1alpha1.ListOperation) {
 	c.bodyFrom(plan, o.BodyExpression, requestVariables()...)
 	c.program.list = &listPlan{
 		items: c.compile(o.Items, plan.field+".items", celrules.ListResult, responseVariables()...),
-		match: c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Identifiers),
+		match: c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Refs, celrules.Identifiers),
 	}
 	if o.Pagination != nil {
 		c.program.list.pagination = c.pagination(o.Pagination, plan)

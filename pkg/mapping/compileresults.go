@@ -17,7 +17,7 @@ func (c *compiler) compileStatus() {
 		field := fmt.Sprintf("spec.status[%d]", i)
 		plan := statusPlan{
 			to:    c.bodyPath(s.To, field+".to"),
-			value: c.require(s.Value, field+".value", celrules.AnyResult, celrules.Observed, celrules.Self, celrules.Identifiers, celrules.Endpoint),
+			value: c.require(s.Value, field+".value", celrules.AnyResult, celrules.Observed, celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint),
 		}
 		if plan.to != nil {
 			plan.schema = c.checkStatusPath(plan.to, field+".to")
@@ -48,7 +48,7 @@ func (c *compiler) checkStatusPath(path bodyPath, field string) *apiextensionsv1
 
 func (c *compiler) compileRules() {
 	if r := c.spec.Ready; r != nil {
-		x := c.require(r.Expression, "spec.ready.expression", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Identifiers)
+		x := c.require(r.Expression, "spec.ready.expression", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Refs, celrules.Identifiers)
 		message := r.Message
 		if message == "" {
 			message = fmt.Sprintf("the object exists and is not usable yet: %s is false", r.Expression)
@@ -60,7 +60,7 @@ func (c *compiler) compileRules() {
 		if reason == "" {
 			reason = v1alpha1.ReasonRuleViolated
 		}
-		x := c.require(r.Expression, fmt.Sprintf("spec.rules[%d].expression", i), celrules.BoolResult, celrules.Self)
+		x := c.require(r.Expression, fmt.Sprintf("spec.rules[%d].expression", i), celrules.BoolResult, celrules.Self, celrules.Refs)
 		c.program.rules = append(c.program.rules, rulePlan{holds: x, reason: reason, message: r.Message})
 	}
 }

@@ -51,7 +51,7 @@ func (c *compiler) compileIdentifiers() {
 		}
 		plan := identifierPlan{
 			name:     identifier.Name,
-			value:    c.compile(identifier.Value, field+".value", celrules.ScalarResult, celrules.Self, celrules.Endpoint),
+			value:    c.compile(identifier.Value, field+".value", celrules.ScalarResult, celrules.Self, celrules.Refs, celrules.Endpoint),
 			assigned: c.compile(identifier.Assigned, field+".assigned", celrules.ScalarResult, celrules.Response),
 		}
 		c.refuseStatus(plan.value)

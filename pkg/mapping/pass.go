@@ -23,6 +23,8 @@ type Inputs struct {
 	Endpoint EndpointFacts
 	// Secrets has the value of each declared secret that was found.
 	Secrets map[string]string
+	// References has each declared reference that was found, as the API server gives it.
+	References map[string]map[string]any
 }
 
 // Pass says, for one custom resource, what to send and what answers mean. It carries the cost budget of all its
@@ -33,6 +35,7 @@ type Pass struct {
 	self        map[string]any
 	endpoint    map[string]any
 	secrets     map[string]any
+	references  map[string]any
 	identifiers map[string]string
 	listing     listing
 	// headers are those of the response from which an object was selected last.
@@ -41,12 +44,16 @@ type Pass struct {
 
 // NewPass begins a pass.
 func (p *Program) NewPass(in Inputs) *Pass {
+	references := make(map[string]any, len(in.References))
+	for name, object := range in.References {
+		references[name] = object
+	}
 	return &Pass{
 		program: p, budget: celrules.NewBudget(0), self: in.Self,
 		endpoint: map[string]any{
 			"name": in.Endpoint.Name, "labels": textObject(in.Endpoint.Labels), "values": textObject(in.Endpoint.Values),
 		},
-		secrets: textObject(in.Secrets),
+		secrets: textObject(in.Secrets), references: references,
 	}
 }
 
@@ -109,7 +116,7 @@ func (s *Pass) identifier(ctx context.Context, name string, x *expression, more 
 // absent optional.
 func (s *Pass) evaluate(ctx context.Context, x *expression, more map[celrules.Variable]any) (value any, present bool, err error) {
 	variables := map[celrules.Variable]any{
-		celrules.Self: s.self, celrules.Endpoint: s.endpoint, celrules.Secrets: s.secrets,
+		celrules.Self: s.self, celrules.Endpoint: s.endpoint, celrules.Secrets: s.secrets, celrules.Refs: s.references,
 		celrules.Identifiers: textObject(s.identifiers),
 	}
 	maps.Copy(variables, more)

@@ -14,6 +14,7 @@ import (
 // Program is a compiled mapping. It is immutable and safe for concurrent use.
 type Program struct {
 	name       string
+	kind       string
 	generation int64
 	sync       syncPlan
 	policy     v1alpha1.Policy
@@ -21,6 +22,7 @@ type Program struct {
 	endpoint    endpointPlan
 	identifiers []identifierPlan
 	secrets     []secretPlan
+	references  []referencePlan
 	operations  map[rest.Operation]*operationPlan
 	list        *listPlan
 	fields      []fieldPlan
@@ -166,6 +168,9 @@ type outcomePlan struct {
 
 // Name is the mapping's name.
 func (p *Program) Name() string { return p.name }
+
+// Kind is the kind of the mapping's custom resources.
+func (p *Program) Kind() string { return p.kind }
 
 // Generation is the mapping's generation that was compiled.
 func (p *Program) Generation() int64 { return p.generation }
