@@ -75,6 +75,8 @@ func deleteCreated(f Facts) Step {
 	switch {
 	case f.EndpointChanged:
 		return deletedElsewhere()
+	case f.Dependents != DependentsNone:
+		return awaitDependents(f)
 	case f.Look == LookNotYet && lookFirst(f):
 		return Step{Action: Observe}
 	case f.Look == LookFailed:
@@ -90,6 +92,16 @@ func deleteCreated(f Facts) Step {
 	default:
 		return Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}
 	}
+}
+
+// awaitDependents holds a delete back, before it costs a look: many servers take what belongs to an object down with it,
+// without a word to those who own it, and others refuse. Not to know who refers to it is no better than to know of one.
+func awaitDependents(f Facts) Step {
+	s := Step{Action: Wait, Reason: v1alpha1.ReasonWaitingForDependents, Delay: DelayEvent, Message: "other custom resources refer to it, and their objects go first"}
+	if f.Dependents == DependentsUnknown {
+		s.Message = "it is not known yet which custom resources refer to it"
+	}
+	return s
 }
 
 // lookFirst tells when a delete is not sent blindly: the create may never have been sent, or may be under way; the request

@@ -87,3 +87,22 @@ func TestNextDeletesWithoutARecord(t *testing.T) {
 		"then it may go":                         {facts(deleting, stripped, looked(LookAbsent), quiet, fenced, probed(ProbeNotThere)), Step{Action: Release}},
 	})
 }
+
+func TestNextWaitsForDependents(t *testing.T) {
+	c := record(RecordCreated)
+	exist := func(f *Facts) { f.Dependents = DependentsExist }
+	unknown := func(f *Facts) { f.Dependents = DependentsUnknown }
+	held := waits(v1alpha1.ReasonWaitingForDependents, DelayEvent)
+	checkNext(t, map[string]nextCase{
+		"what others refer to is not deleted":             {facts(deleting, c, confirmed, exist), held},
+		"nor while it is not known who refers to it":      {facts(deleting, c, confirmed, unknown), held},
+		"it is not even looked at":                        {facts(deleting, c, exist), held},
+		"nor let go because it is gone outside":           {facts(deleting, c, looked(LookAbsent), absentBefore, quiet, fenced, probed(ProbeOK), exist), held},
+		"an open create is recovered all the same":        {facts(deleting, record(RecordCreating), settled, exist), Step{Action: Observe}},
+		"nothing of ours outside holds nobody back":       {facts(deleting, record(RecordNone), exist), Step{Action: Release}},
+		"an orphan is left outside, and holds nobody":     {facts(deleting, c, exist, func(f *Facts) { f.Policy.Deletion = v1alpha1.DeletionOrphan }), Step{Action: Release}},
+		"another server is said first":                    {facts(deleting, c, exist, func(f *Facts) { f.EndpointChanged = true }), stalls(v1alpha1.ReasonTargetIdentityChanged)},
+		"a delete that was sent is verified all the same": {facts(deleting, c, exist, sentIt(Sent{Operation: rest.Delete, Outcome: Success})), Step{Action: Observe}},
+		"what is not being deleted goes on":               {facts(c, exist), Step{Action: Observe}},
+	})
+}

@@ -58,6 +58,19 @@ const (
 	ProbeNotThere ProbeState = "NotDeclared"
 )
 
+// Dependents tells whether other custom resources refer to this one, whose objects are to go before its own.
+type Dependents string
+
+// The states of dependents.
+const (
+	// DependentsNone: nobody refers to it.
+	DependentsNone Dependents = ""
+	// DependentsUnknown: not all custom resources that may refer to it are known yet.
+	DependentsUnknown Dependents = "Unknown"
+	// DependentsExist: at least one refers to it.
+	DependentsExist Dependents = "Exist"
+)
+
 // Answer is what a person said about a create whose outcome is unknown.
 type Answer string
 
@@ -94,6 +107,9 @@ type Facts struct {
 	LookBeforeDelete bool
 	// AllChosen tells that every identifier is chosen by the client, so that the identity is known before the create.
 	AllChosen bool
+
+	// Dependents are the custom resources that refer to this one. It is only asked of one that is being deleted.
+	Dependents Dependents
 
 	// Record is what was persisted.
 	Record RecordState
@@ -226,6 +242,9 @@ const (
 	DelayFence Delay = "Fence"
 	// DelayServer: as the server wishes, or a polite time.
 	DelayServer Delay = "Server"
+	// DelayEvent: until something that is watched changes; what waits is then looked at without delay. The interval is
+	// for what an event might have missed.
+	DelayEvent Delay = "Event"
 )
 
 // Step is what to do next.

@@ -100,6 +100,8 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a create without its intent just before: %v", e.done)
 	case a == SendUpdate && f.Look != LookFound:
 		t.Fatalf("an update of what was not seen: %v", e.done)
+	case a == SendDelete && f.Dependents != DependentsNone:
+		t.Fatalf("a delete of what others depend on: %+v", f)
 	case a == SendDelete && (!f.Deleting || f.Record != RecordCreated):
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
@@ -124,7 +126,8 @@ func anyFacts(t *rapid.T) Facts {
 		Safety: rapid.SampledFrom([]v1alpha1.CreateSafety{
 			v1alpha1.SafetyUpsert, v1alpha1.SafetyUniqueKey, v1alpha1.SafetyMarker, v1alpha1.SafetyNone,
 		}).Draw(t, "safety"),
-		CanCreate: flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
+		Dependents: rapid.SampledFrom([]Dependents{DependentsNone, DependentsUnknown, DependentsExist}).Draw(t, "dependents"),
+		CanCreate:  flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
 		Record: rapid.SampledFrom([]RecordState{
 			RecordMissing, RecordForeign, RecordForged, RecordUnverified, RecordNone, RecordCreating, RecordCreated,
 		}).Draw(t, "record"),

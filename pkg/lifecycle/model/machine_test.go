@@ -40,6 +40,7 @@ func (m *machine) successors(w world) {
 		return
 	}
 	m.users(w)
+	m.referrers(w)
 	m.network(w)
 	m.server(w)
 	for i := range w.procs {

@@ -10,6 +10,7 @@ func (m *machine) process(w world, i int) {
 		m.start(w, i)
 		return
 	case idle:
+		m.hear(w, i)
 		m.begin(w, i)
 	case deciding:
 		m.step(w, i)
@@ -119,6 +120,10 @@ func (p *process) startPass(w *world, c class) {
 		p.confirmed = p.confirmed || p.view.mirrored && !p.view.again || !c.chosen
 	}
 	p.ticked = p.elapsedNow()
+	p.dependents = w.referred
+	if w.referred != nobodyRefers && !p.heard {
+		p.dependents = unknown
+	}
 }
 
 // noteAttempt mirrors pass.noteAttempt: the times of an attempt begin anew with it, and a record that somebody else wrote

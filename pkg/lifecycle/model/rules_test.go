@@ -23,6 +23,8 @@ type rules struct {
 	mirrorProves      bool // a status that named a former object counts for the next one
 	oneListing        bool // a create is taken for undone after one look that does not show its object
 	openLooks         bool // looks from before the create was over count
+	noDependents      bool // a delete does not wait for those who refer to the object
+	unknownIsNobody   bool // who is not known yet does not count
 
 	// What the waiting times were in the first release: see TestTheBarrierNeedsEachOfItsParts.
 	answeredIsFenced bool // an answered create ends the wait for earlier processes
@@ -57,6 +59,9 @@ func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
 	}
 	if r.oneListing && f.Record == lifecycle.RecordCreating {
 		f.AbsentBefore = true
+	}
+	if r.noDependents || r.unknownIsNobody && f.Dependents == lifecycle.DependentsUnknown {
+		f.Dependents = lifecycle.DependentsNone
 	}
 	if r.noVerify && f.Sent != nil && f.Sent.Outcome == lifecycle.Success && f.Deleting {
 		f.Look, f.Quiet, f.Fenced, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere

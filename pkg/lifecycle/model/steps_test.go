@@ -103,6 +103,7 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 		AbsentBefore: m.time(p).absentBefore,
 	}
 	m.elapsed(p).Apply(&f)
+	f.Dependents = p.dependents.fact()
 	if p.sent.op != noOp {
 		f.Sent = p.sent.fact()
 	}
@@ -165,6 +166,9 @@ func (m *machine) create(w world, i int) {
 
 func (m *machine) post(w world, i int, o op) {
 	n := w
+	if o == opDelete && w.referred == somebody {
+		n.bad = orphaned
+	}
 	m.launch(&n, i, o, w.procs[i].ids)
 	m.emit("sends "+o.String(), false, n)
 }

@@ -141,6 +141,7 @@ type pass struct {
 	probe                    probe
 	intended, late           bool // late: the time for the create, counted from its intent, is over
 	compensating, unresolved bool
+	dependents               dependents
 	sent                     sent
 	ticked                   ticked
 }
@@ -156,6 +157,7 @@ type memory struct {
 	accepted                 uint8 // generation+1 of the last accepted update
 	absentOnce, absentBefore bool
 	deposed, current         bool // current: view is the newest version
+	heard                    bool // of the custom resources that refer to this one
 }
 
 type process struct {
@@ -179,6 +181,17 @@ const (
 	leak
 	untimely // a create was sent although another may still take effect
 	stranger // something that is not ours was deleted or changed
+	orphaned // a delete was sent while others depend on the object
+)
+
+// dependents is what is known of the custom resources that refer to this one, or what is true of them.
+type dependents uint8
+
+const (
+	nobodyRefers dependents = iota // no mapping refers to the kind
+	goneAgain                      // those that did are gone
+	somebody
+	unknown
 )
 
 type world struct {
@@ -188,6 +201,7 @@ type world struct {
 	requests [requests]request
 	procs    [slots]process
 	left     budget
+	referred dependents
 	blackout bool // the credential has lost its scope: everything looks absent, and the probe fails
 	bad      bad
 }
