@@ -13,6 +13,7 @@ import (
 
 // onEvent decides how urgent a change of a custom resource is. It only enqueues.
 func (r *runner) onEvent(e fleet.Event) {
+	r.referents.note(e)
 	switch {
 	case e.Type == fleet.Deleted:
 		r.workers.Add(queue.Options{}, e.Name())

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +27,10 @@ type Spec struct {
 	// Selector limits the custom resources by label; empty means all.
 	Selector string
 	Program  *mapping.Program
+	// References are the kinds that the mapping refers to. Referrers are the mappings whose custom resources may refer to
+	// this one's: nothing is deleted outside before all of those are known.
+	References []ReferenceSpec
+	Referrers  []string
 	// Settled tells that an earlier process served this very program, so that the first looks at custom resources
 	// which were in sync may be spread.
 	Settled bool
@@ -55,17 +60,24 @@ type runner struct {
 	counts     *counts
 	changed    func(string)
 	denied     atomic.Bool
+	engine     *Engine
+	referents  *referents
+	referrers  atomic.Pointer[[]string]
 
-	mu            sync.Mutex // guards subscriptions
+	mu            sync.Mutex // guards the fields below
 	subscriptions []*fleet.Subscription
+	complete      bool // subscriptions has all namespaces
 }
 
 // newRunner makes a runner of the engine, which holds its lock.
 func newRunner(e *Engine, spec Spec) *runner {
 	cfg := e.cfg
-	r := &runner{cfg: cfg, spec: spec, ctx: e.ctx, changed: e.changed, counts: newCounts()}
+	r := &runner{cfg: cfg, spec: spec, ctx: e.ctx, changed: e.changed, counts: newCounts(), engine: e}
+	r.referents = newReferents(r)
+	r.referrers.Store(&spec.Referrers)
 	r.reconciler = pass.New(pass.Config{
-		Objects: r, Writer: pass.NewDynamicWriter(cfg.Client, spec.GVR), Endpoints: cfg.Endpoints, Secrets: cfg.Secrets, Outputs: cfg.Outputs, Keys: cfg.Keys,
+		Objects: r, Writer: pass.NewDynamicWriter(cfg.Client, spec.GVR), Endpoints: cfg.Endpoints, Secrets: cfg.Secrets, Outputs: cfg.Outputs,
+		Keys: cfg.Keys, Referents: r,
 		Events: cfg.Events, Claims: e.claims, Clock: cfg.Clock, LeaderSince: e.since,
 		MinInterval: cfg.MinInterval, Jitter: cfg.Jitter, Observe: r.observe,
 	}, spec.Program)
@@ -76,9 +88,12 @@ func newRunner(e *Engine, spec Spec) *runner {
 // start begins to watch and to work. It does not wait for the watch. The workers come last: a custom resource that a
 // worker cannot find in the subscriptions counts as gone.
 func (r *runner) start() error {
-	for _, namespace := range r.namespaces() {
+	if err := r.referents.watch(); err != nil {
+		return err
+	}
+	for _, namespace := range r.namespacesOf(r.spec.Namespaced) {
 		key := fleet.Key{GVR: r.spec.GVR, Namespace: namespace, LabelSelector: r.spec.Selector, Incarnation: r.spec.Incarnation}
-		subscription, err := r.cfg.Fleet.Acquire(r.spec.Name, key, fleet.Handler{OnEvent: r.onEvent, OnStateChange: r.announce})
+		subscription, err := r.cfg.Fleet.Acquire(r.spec.Name, key, fleet.Handler{OnEvent: r.onEvent, OnStateChange: r.stateChanged})
 		if err != nil {
 			return err
 		}
@@ -86,12 +101,17 @@ func (r *runner) start() error {
 		r.subscriptions = append(r.subscriptions, subscription)
 		r.mu.Unlock()
 	}
+	r.mu.Lock()
+	r.complete = true
+	r.mu.Unlock()
 	r.workers.Start(r.ctx)
+	r.resumeReferred() // the watches may have been in sync before all were there
 	return nil
 }
 
-func (r *runner) namespaces() []string {
-	if !r.spec.Namespaced || len(r.cfg.Namespaces) == 0 {
+// namespacesOf gives what is watched of a kind: all at once, or each served namespace.
+func (r *runner) namespacesOf(namespaced bool) []string {
+	if !namespaced || len(r.cfg.Namespaces) == 0 {
 		return []string{""}
 	}
 	return r.cfg.Namespaces
@@ -113,12 +133,14 @@ func (r *runner) stop() error {
 	for _, s := range subscriptions {
 		errs = append(errs, s.Release(release))
 	}
+	errs = append(errs, r.referents.release(release)...)
 	return errors.Join(errs...)
 }
 
 // watches tells whether this runner watches what the spec asks for.
 func (r *runner) watches(s Spec) bool {
-	return r.spec.GVR == s.GVR && r.spec.Namespaced == s.Namespaced && r.spec.Selector == s.Selector && r.spec.Incarnation == s.Incarnation
+	return r.spec.GVR == s.GVR && r.spec.Namespaced == s.Namespaced && r.spec.Selector == s.Selector && r.spec.Incarnation == s.Incarnation &&
+		slices.Equal(r.spec.References, s.References)
 }
 
 func (r *runner) program() *mapping.Program { return r.reconciler.Program() }
@@ -126,10 +148,14 @@ func (r *runner) program() *mapping.Program { return r.reconciler.Program() }
 // serve goes on with another program and has everything looked at again.
 func (r *runner) serve(s Spec) {
 	r.denied.Store(false) // whoever applies a mapping has made sure of the rights
+	if former := r.referrers.Swap(&s.Referrers); !slices.Equal(*former, s.Referrers) {
+		r.resume()
+	}
 	if s.Program == r.program() {
 		return
 	}
 	r.reconciler.Serve(s.Program)
+	r.referents.refreshAll()
 	r.enqueueNamespace("")
 }
 
@@ -185,6 +211,9 @@ func (r *runner) state() State {
 				st.Held++
 			}
 		}
+	}
+	if err := r.referents.lastError(); err != nil {
+		st.WatchError = err
 	}
 	st.Ready, st.Stalled = r.counts.totals()
 	return st

@@ -20,8 +20,39 @@ type need struct{ verb, subresource string }
 // needs are the rights for a managed kind. The operator never creates, replaces or deletes a custom resource.
 var needs = []need{{"get", ""}, {"list", ""}, {"watch", ""}, {"patch", ""}, {"patch", "status"}}
 
-// denied asks for each right and gives those that are missing, as "verb resource".
-func (r *Reconciler) denied(ctx context.Context, t target) ([]string, error) {
+// referenceNeeds are the rights for a kind that is only referred to.
+var referenceNeeds = []need{{"list", ""}, {"watch", ""}}
+
+// denial is what the operator may not do, as "verb resource", and the rules that would allow it.
+type denial struct{ rights, rules []string }
+
+// deniedOf asks for the rights for a mapping's own kind, and for those that it refers to.
+func (r *Reconciler) deniedOf(ctx context.Context, t target, references []reference) (denial, error) {
+	var d denial
+	var err error
+	if d.rights, err = r.denied(ctx, t, needs); err != nil {
+		return d, err
+	}
+	if len(d.rights) > 0 {
+		d.rules = append(d.rules, rule(t))
+	}
+	for _, ref := range references {
+		if ref.problem != nil {
+			continue
+		}
+		missing, err := r.denied(ctx, ref.target, referenceNeeds)
+		if err != nil {
+			return d, err
+		}
+		if len(missing) > 0 {
+			d.rights, d.rules = append(d.rights, missing...), append(d.rules, referenceRule(ref.target))
+		}
+	}
+	return d, nil
+}
+
+// denied asks for each right and gives those that are missing.
+func (r *Reconciler) denied(ctx context.Context, t target, needs []need) ([]string, error) {
 	var missing []string
 	for _, namespace := range r.namespaces(t) {
 		for _, n := range needs {
@@ -107,4 +138,9 @@ func (n need) describe(t target, namespace string) string {
 func rule(t target) string {
 	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q, %q], verbs: ["get", "list", "watch", "patch", "update"]}`,
 		t.gvr.Group, t.gvr.Resource, t.gvr.Resource+"/status")
+}
+
+// referenceRule is the RBAC rule that lets a kind be referred to.
+func referenceRule(t target) string {
+	return fmt.Sprintf(`{apiGroups: [%q], resources: [%q], verbs: ["get", "list", "watch"]}`, t.gvr.Group, t.gvr.Resource)
 }

@@ -341,7 +341,7 @@ func TestANamesakeIsCompiledAnew(t *testing.T) {
 	namesake := newMapping(t, func(m *v1alpha1.RestMapping) { m.UID = "m-2" })
 	crd := target{gvr: widgetsGVR, uid: "crd-1", generation: 1}
 	crd.schema, _ = b.r.programs.schema(crd)
-	if got, err := b.r.programs.compile(namesake, crd); err != nil || got == first {
+	if got, err := b.r.programs.compile(namesake, crd, nil); err != nil || got == first {
 		t.Errorf("gave the former program, %v", err)
 	}
 }

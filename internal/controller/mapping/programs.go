@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/restmapping/operator/api/v1alpha1"
@@ -19,6 +20,7 @@ type compiled struct {
 	generation int64
 	uid        string
 	crd        schemaKey
+	references []schemaKey
 	program    *mapping.Program
 	err        error
 }
@@ -37,17 +39,22 @@ func keyOf(t target) schemaKey {
 }
 
 // compile gives the program of this generation. The error is a *mapping.InvalidError.
-func (p *programs) compile(m *v1alpha1.RestMapping, t target) (*mapping.Program, error) {
-	if known, ok := p.known(m.Name); ok && known.uid == string(m.UID) && known.generation == m.Generation && known.crd == keyOf(t) {
+func (p *programs) compile(m *v1alpha1.RestMapping, t target, references []reference) (*mapping.Program, error) {
+	keys := make([]schemaKey, len(references))
+	for i := range references {
+		keys[i] = keyOf(references[i].target)
+	}
+	known, ok := p.known(m.Name)
+	if ok && known.uid == string(m.UID) && known.generation == m.Generation && known.crd == keyOf(t) && slices.Equal(known.references, keys) {
 		return known.program, known.err
 	}
-	program, err := mapping.Compile(m, t.schema)
+	program, err := mapping.Compile(m, t.schema, schemas(m, references)...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.results == nil {
 		p.results = map[string]compiled{}
 	}
-	p.results[m.Name] = compiled{generation: m.Generation, uid: string(m.UID), crd: keyOf(t), program: program, err: err}
+	p.results[m.Name] = compiled{generation: m.Generation, uid: string(m.UID), crd: keyOf(t), references: keys, program: program, err: err}
 	return program, err
 }
 

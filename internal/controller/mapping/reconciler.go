@@ -108,12 +108,18 @@ func (r *Reconciler) advance(ctx context.Context, m *v1alpha1.RestMapping) (*rep
 		return rep, r.stopUnlessTerminating(m, t)
 	}
 	rep.compatible(t)
-	program, err := r.programs.compile(m, t)
+	references, err := r.references(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	program, err := r.programs.compile(m, t, references)
 	if !rep.compiled(program, err) {
+		rep.unreferred(missing(references))
 		r.goOn(m, rep)
 		return rep, nil
 	}
-	return rep, r.run(ctx, m, t, rep)
+	rep.waitsFor(missing(references))
+	return rep, r.run(ctx, m, t, references, rep)
 }
 
 // stopUnlessTerminating: while a CRD is going, its custom resources still have to let their objects go.
@@ -132,15 +138,15 @@ func (r *Reconciler) goOn(m *v1alpha1.RestMapping, rep *report) {
 }
 
 // run has the engine serve the program, once the operator has the rights for it.
-func (r *Reconciler) run(ctx context.Context, m *v1alpha1.RestMapping, t target, rep *report) error {
+func (r *Reconciler) run(ctx context.Context, m *v1alpha1.RestMapping, t target, references []reference, rep *report) error {
 	state, running := r.Engine.State(m.Name)
 	if !running || state.WatchError != nil || state.Denied {
-		denied, err := r.denied(ctx, t)
+		denied, err := r.deniedOf(ctx, t, references)
 		if err != nil {
 			return err
 		}
-		if len(denied) > 0 {
-			rep.denied(denied, rule(t)+` in a ClusterRole with the label restmapping.dev/aggregate-to-operator: "true"`)
+		if len(denied.rights) > 0 {
+			rep.denied(denied.rights, strings.Join(denied.rules, " and ")+` in a ClusterRole with the label restmapping.dev/aggregate-to-operator: "true"`)
 			return r.Engine.Remove(m.Name)
 		}
 	}
@@ -156,10 +162,20 @@ func (r *Reconciler) run(ctx context.Context, m *v1alpha1.RestMapping, t target,
 		rep.denied(denied, strings.Join(rules, " and "))
 		return nil
 	}
-	if err := r.Engine.Apply(specOf(m, t, rep.program)); err != nil {
+	return r.apply(ctx, m, t, references, rep)
+}
+
+// apply has the engine serve the program.
+func (r *Reconciler) apply(ctx context.Context, m *v1alpha1.RestMapping, t target, references []reference, rep *report) error {
+	spec := specOf(m, t, references, rep.program)
+	var err error
+	if spec.Referrers, err = r.referrers(ctx, m); err != nil {
+		return err
+	}
+	if err := r.Engine.Apply(spec); err != nil {
 		return fmt.Errorf("run RestMapping %s: %w", m.Name, err)
 	}
-	state, _ = r.Engine.State(m.Name)
+	state, _ := r.Engine.State(m.Name)
 	rep.running(state)
 	return nil
 }

@@ -95,6 +95,20 @@ func (r *report) previous(state engine.State) {
 	r.message = fmt.Sprintf("generation %d is not accepted, and generation %d goes on serving: %s", r.m.Generation, r.m.Status.AcceptedGeneration, r.accepted.Message)
 }
 
+// unreferred notes that the program does not compile because a kind that it refers to is not there.
+func (r *report) unreferred(ref *reference) {
+	if ref != nil {
+		r.accepted.Reason, r.reason = ref.problem.reason, ref.problem.reason
+	}
+}
+
+// waitsFor notes that a kind which the mapping refers to has gone since it was accepted.
+func (r *report) waitsFor(ref *reference) {
+	if ref != nil {
+		r.blocked(ref.problem.reason, fmt.Sprintf("%s: %s", ref.field, ref.problem.message), false)
+	}
+}
+
 func (r *report) denied(missing []string, grant string) {
 	message := fmt.Sprintf("the operator's ServiceAccount may not %s; grant %s", strings.Join(missing, ", "), grant)
 	r.set(&r.watching, metav1.ConditionFalse, v1alpha1.ReasonRBACMissing, message)

@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,7 +52,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return ctrl.NewControllerManagedBy(mgr).Named("restmapping").
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
 		For(&v1alpha1.RestMapping{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.RestMapping{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.RestMapping{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(firstAccepted())).
 		Watches(&apiextensionsv1.CustomResourceDefinition{}, handler.EnqueueRequestsFromMapFunc(r.mappingsOf)).
 		WatchesRawSource(source.TypedChannel(changes, gather())).
 		Complete(r)
@@ -70,36 +71,62 @@ func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
 }
 
-// rivals enqueues the other mappings of the same kind: one of them may take over.
+// rivals enqueues the other mappings of the same kind, of which one may take over, and those of the kinds that are
+// referred to: they must know whom to wait for.
 func (r *Reconciler) rivals(ctx context.Context, object client.Object) []reconcile.Request {
 	m, ok := object.(*v1alpha1.RestMapping)
 	if !ok {
 		return nil
 	}
-	return r.requests(ctx, func(other *v1alpha1.RestMapping) bool { return other.Name != m.Name && sameKind(m, other) })
+	return requestsOf(r.list(ctx), func(other *v1alpha1.RestMapping) bool {
+		return other.Name != m.Name && (sameKind(m, other) || refersTo(m, other))
+	})
 }
 
-// mappingsOf enqueues the mappings of a CRD's kind.
+// mappingsOf enqueues the mappings that name a CRD's kind, and those that such a mapping refers to.
 func (r *Reconciler) mappingsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	crd, ok := object.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
 		return nil
 	}
-	return r.requests(ctx, func(m *v1alpha1.RestMapping) bool {
-		return m.Spec.Target.Group == crd.Spec.Group && m.Spec.Target.Kind == crd.Spec.Names.Kind
+	group, kind := crd.Spec.Group, crd.Spec.Names.Kind
+	var serving []*v1alpha1.RestMapping
+	list := r.list(ctx)
+	for i := range list {
+		if list[i].Spec.Target.Group == group && list[i].Spec.Target.Kind == kind {
+			serving = append(serving, &list[i])
+		}
+	}
+	return requestsOf(list, func(m *v1alpha1.RestMapping) bool {
+		return names(m, group, kind) || slices.ContainsFunc(serving, func(s *v1alpha1.RestMapping) bool { return refersTo(s, m) })
 	})
 }
 
-func (r *Reconciler) requests(ctx context.Context, wanted func(*v1alpha1.RestMapping) bool) []reconcile.Request {
+// firstAccepted passes changes of the specification, and of whether any was ever accepted: from then on a mapping counts
+// among those that refer to others.
+func firstAccepted() predicate.Predicate {
+	changed := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.RestMapping)
+		after, same := e.ObjectNew.(*v1alpha1.RestMapping)
+		return ok && same && (before.Status.AcceptedGeneration == 0) != (after.Status.AcceptedGeneration == 0)
+	}}
+	return predicate.Or(predicate.GenerationChangedPredicate{}, changed)
+}
+
+func (r *Reconciler) list(ctx context.Context) []v1alpha1.RestMapping {
 	list := &v1alpha1.RestMappingList{}
 	if err := r.Client.List(ctx, list); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list RestMappings")
 		return nil
 	}
+	return list.Items
+}
+
+func requestsOf(list []v1alpha1.RestMapping, wanted func(*v1alpha1.RestMapping) bool) []reconcile.Request {
 	var out []reconcile.Request
-	for i := range list.Items {
-		if wanted(&list.Items[i]) {
-			out = append(out, request(list.Items[i].Name))
+	for i := range list {
+		if wanted(&list[i]) {
+			out = append(out, request(list[i].Name))
 		}
 	}
 	return out

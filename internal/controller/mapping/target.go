@@ -21,6 +21,7 @@ const kindIndex = "spec.kind"
 
 // target is the kind that a mapping serves, as the cluster has it.
 type target struct {
+	name        string
 	gvr         schema.GroupVersionResource
 	uid         string
 	generation  int64
@@ -34,9 +35,22 @@ type target struct {
 
 type problem struct{ reason, message string }
 
-// target finds the CRD in the cache and, when it has changed, its schema at the API server.
+// target finds the kind that a mapping serves, and checks that it can hold what the operator reports.
 func (r *Reconciler) target(ctx context.Context, m *v1alpha1.RestMapping) (target, error) {
-	want := m.Spec.Target
+	t, err := r.kind(ctx, m.Spec.Target)
+	if err != nil || t.problem != nil {
+		return t, err
+	}
+	if missing := mapping.CheckTarget(t.schema); len(missing) > 0 {
+		t.problem = &problem{v1alpha1.ReasonStatusSchemaMissing, fmt.Sprintf(
+			"version %s of CustomResourceDefinition %s cannot hold what the operator reports: %s; docs/spec/restmapping.md has the block to paste",
+			t.gvr.Version, t.name, strings.Join(missing, "; "))}
+	}
+	return t, nil
+}
+
+// kind finds the CRD of a kind in the cache and, when it has changed, its schema at the API server.
+func (r *Reconciler) kind(ctx context.Context, want v1alpha1.Target) (target, error) {
 	list := &apiextensionsv1.CustomResourceDefinitionList{}
 	if err := r.Client.List(ctx, list, client.MatchingFields{kindIndex: kindKey(want.Group, want.Kind)}); err != nil {
 		return target{}, fmt.Errorf("list CustomResourceDefinitions: %w", err)
@@ -47,7 +61,7 @@ func (r *Reconciler) target(ctx context.Context, m *v1alpha1.RestMapping) (targe
 	}
 	crd := &list.Items[0]
 	t := target{
-		gvr: schema.GroupVersionResource{Group: want.Group, Version: want.Version, Resource: crd.Spec.Names.Plural},
+		name: crd.Name, gvr: schema.GroupVersionResource{Group: want.Group, Version: want.Version, Resource: crd.Spec.Names.Plural},
 		uid: string(crd.UID), generation: crd.Generation, terminating: crd.DeletionTimestamp != nil, served: servedBy(crd),
 	}
 	t.schema.Namespaced = crd.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -101,11 +115,6 @@ func (r *Reconciler) withSchema(ctx context.Context, name string, t target) (tar
 		t.schema = schemaOf(crd, t.gvr.Version)
 		r.programs.keepSchema(t)
 	}
-	if missing := mapping.CheckTarget(t.schema); len(missing) > 0 {
-		t.problem = &problem{v1alpha1.ReasonStatusSchemaMissing, fmt.Sprintf(
-			"version %s of CustomResourceDefinition %s cannot hold what the operator reports: %s; docs/spec/restmapping.md has the block to paste",
-			t.gvr.Version, name, strings.Join(missing, "; "))}
-	}
 	return t, nil
 }
 
@@ -140,14 +149,23 @@ func StripSchemas(object any) (any, error) {
 
 func kindKey(group, kind string) string { return kind + "." + group }
 
-func specOf(m *v1alpha1.RestMapping, t target, program *mapping.Program) engine.Spec {
-	return engine.Spec{
+func specOf(m *v1alpha1.RestMapping, t target, references []reference, program *mapping.Program) engine.Spec {
+	spec := engine.Spec{
 		Name: m.Name, GVR: t.gvr, Selector: selectorOf(m), Namespaced: t.schema.Namespaced, Program: program,
-		// A watch that stood before a change of the schema goes on giving objects as the schema was: it is made anew.
-		Incarnation: fmt.Sprintf("%s/%d", t.uid, t.generation),
+		Incarnation: t.incarnation(),
 		Settled:     m.Status.AcceptedGeneration == m.Generation,
 	}
+	for _, ref := range references {
+		spec.References = append(spec.References, engine.ReferenceSpec{
+			Input: ref.declared.Name, GVR: ref.gvr, Namespaced: ref.schema.Namespaced, Incarnation: ref.incarnation(),
+		})
+	}
+	return spec
 }
+
+// incarnation tells one state of a CRD from another. A watch that stood before a change of the schema goes on giving
+// objects as the schema was: it is made anew.
+func (t target) incarnation() string { return fmt.Sprintf("%s/%d", t.uid, t.generation) }
 
 // selectorOf is the target's selector as the API server takes it: empty for all. One that cannot be used does not
 // compile, and so is never asked for.

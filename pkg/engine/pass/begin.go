@@ -40,6 +40,7 @@ func (u *run) begin(ctx context.Context) {
 		Look:             lifecycle.LookNotYet,
 		Probe:            lifecycle.ProbeNotYet,
 	}
+	u.noteDependents()
 	u.answer = readAnswer(annotations[v1alpha1.ResolveAnnotation], u.record)
 	if u.facts.Record == lifecycle.RecordCreated && u.answer.kind == lifecycle.AnswerAdopt && !u.recorded(u.answer.id) {
 		u.answer = answer{}

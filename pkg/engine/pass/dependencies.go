@@ -105,9 +105,11 @@ type Config struct {
 	Keys      Keys
 	// Outputs is only needed for mappings that have some.
 	Outputs Outputs
-	Events  Events
-	Claims  *Claims
-	Clock   clock.PassiveClock
+	// Referents may be nil where no mapping refers to others.
+	Referents Referents
+	Events    Events
+	Claims    *Claims
+	Clock     clock.PassiveClock
 	// LeaderSince is when this process began to act; earlier processes may have requests under way.
 	LeaderSince time.Time
 	// MinInterval is the floor of the mapping's interval.

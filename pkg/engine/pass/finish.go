@@ -172,6 +172,8 @@ func (u *run) delay(d lifecycle.Delay) time.Duration {
 		return until(u.mem.attemptSince.Add(t.Settle()))
 	case lifecycle.DelayFence:
 		return until(u.fenceEnd(t))
+	case lifecycle.DelayEvent:
+		return u.interval()
 	case lifecycle.DelayServer:
 		if wish := u.serverWish(); wish > 0 {
 			return wish

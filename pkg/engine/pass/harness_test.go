@@ -163,6 +163,8 @@ type bench struct {
 	program  *mapping.Program
 	jitter   float64
 	observed []pass.Summary
+	// referents is nil where the mapping refers to nothing.
+	referents pass.Referents
 
 	reconciler *pass.Reconciler
 }
@@ -205,7 +207,8 @@ func compileWith(t *testing.T, body, definition string) *mapping.Program {
 	if err := yaml.UnmarshalStrict([]byte(definition), schema); err != nil {
 		t.Fatalf("schema of the test: %v", err)
 	}
-	program, err := mapping.Compile(m, mapping.TargetSchema{Namespaced: true, StatusSubresource: true, Schema: schema})
+	program, err := mapping.Compile(m, mapping.TargetSchema{Namespaced: true, StatusSubresource: true, Schema: schema},
+		mapping.ReferenceSchema{Name: "folder", Namespaced: true})
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
@@ -217,7 +220,8 @@ func (b *bench) restart() {
 	b.claims = pass.NewClaims()
 	b.reconciler = pass.New(pass.Config{
 		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Keys: b.keys, Outputs: b.outputs, Events: b.events, Claims: b.claims,
-		Clock: b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
+		Referents: b.referents,
+		Clock:     b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
 		Jitter:  func() float64 { return b.jitter },
 		Observe: func(s pass.Summary) { b.observed = append(b.observed, s) },
 	}, b.program)

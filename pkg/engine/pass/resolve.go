@@ -21,11 +21,14 @@ func (u *run) resolve(ctx context.Context) *lifecycle.Step {
 	if stop := u.resolveEndpoint(ctx); stop != nil {
 		return stop
 	}
+	if stop := u.resolveReferences(ctx); stop != nil {
+		return stop
+	}
 	if stop := u.resolveSecrets(ctx); stop != nil {
 		return stop
 	}
 	facts := u.endpoint.Facts()
-	u.pass = u.program.NewPass(mapping.Inputs{Self: u.self, Endpoint: facts, Secrets: u.secrets})
+	u.pass = u.program.NewPass(mapping.Inputs{Self: u.self, Endpoint: facts, Secrets: u.secrets, References: u.referents})
 	if stop := u.checkRules(ctx); stop != nil {
 		return stop
 	}

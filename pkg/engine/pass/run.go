@@ -33,8 +33,11 @@ type run struct {
 	resolved bool
 	endpoint Endpoint
 	secrets  map[string]string
-	pass     *mapping.Pass
-	ids      map[string]string
+	// referents are the objects that it refers to, by the reference's name; dependents those that refer to it.
+	referents  map[string]map[string]any
+	dependents Dependents
+	pass       *mapping.Pass
+	ids        map[string]string
 
 	// intendedAt is when this pass wrote its intent, create the request that was rendered for it.
 	intendedAt time.Time

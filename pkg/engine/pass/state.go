@@ -189,6 +189,9 @@ func (u *run) message(step lifecycle.Step) string {
 	if step.Message != "" {
 		parts = append(parts, step.Message)
 	}
+	if step.Reason == v1alpha1.ReasonWaitingForDependents {
+		parts = append(parts, u.dependents.Message)
+	}
 	if u.failure != nil && step.Action != lifecycle.Finish {
 		parts = append(parts, u.failure.verdict.Message)
 	}
