@@ -243,10 +243,9 @@ type Limits struct {
 
 // CircuitBreaker says when a server is left alone.
 type CircuitBreaker struct {
-	// Mode Off sends every request, however many have failed.
+	// Disabled sends every request, however many have failed.
 	// +optional
-	// +kubebuilder:default=On
-	Mode CircuitBreakerMode `json:"mode,omitempty"`
+	Disabled bool `json:"disabled,omitempty"`
 	// Failures is how many requests in a row must fail, by the connection or with 5xx, before nothing is sent any more.
 	// +optional
 	// +kubebuilder:default=10
@@ -261,16 +260,6 @@ type CircuitBreaker struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be from 1s to 1h"
 	OpenFor metav1.Duration `json:"openFor,omitempty"`
 }
-
-// CircuitBreakerMode turns the circuit breaker on or off.
-// +kubebuilder:validation:Enum=On;Off
-type CircuitBreakerMode string
-
-// The modes of a circuit breaker.
-const (
-	CircuitBreakerOn  CircuitBreakerMode = "On"
-	CircuitBreakerOff CircuitBreakerMode = "Off"
-)
 
 // Probe is a GET that must succeed.
 type Probe struct {

@@ -387,3 +387,26 @@ func TestManyRefusalsAtOnceCountOnce(t *testing.T) {
 		}
 	})
 }
+
+// After a pause the server is asked by one request, not by all that waited.
+func TestOneRequestGoesAloneAfterAPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stand{}
+		s.become(429, 5*time.Second, nil)
+		client := s.client(t, Config{})
+		client.Do(t.Context(), get("/x"))
+		time.Sleep(6 * time.Second)
+		s.mu.Lock()
+		s.answer = func(*http.Request) (int, time.Duration, error) { time.Sleep(time.Minute / 10); return 200, 0, nil }
+		s.mu.Unlock()
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() { client.Do(t.Context(), get("/x")) })
+		}
+		group.Wait()
+		if s.count() != 2 {
+			t.Errorf("%d requests, want the one that was refused and one that tries", s.count())
+		}
+	})
+}

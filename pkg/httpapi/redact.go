@@ -1,12 +1,8 @@
 package httpapi
 
 import (
-	"slices"
-	"strings"
+	redaction "github.com/restmapping/operator/pkg/rest/redact"
 )
-
-// minRedacted: shorter values stand in ordinary words too, and replacing them would only mark their places.
-const minRedacted = 3
 
 // Redact takes the client's credential out of a text, and what it got for it: servers repeat what they were sent.
 func (c *Client) Redact(text string) string {
@@ -17,19 +13,12 @@ func (c *Client) Redact(text string) string {
 	return redact(text, hidden)
 }
 
-// redact takes the longest out first: one secret may be a part of another.
 func redact(text string, hidden []Secret) string {
 	values := make([]string, 0, len(hidden))
 	for _, secret := range hidden {
-		if value := secret.Reveal(); len(value) >= minRedacted {
-			values = append(values, value)
-		}
+		values = append(values, secret.Reveal())
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	for _, value := range values {
-		text = strings.ReplaceAll(text, value, redacted)
-	}
-	return text
+	return redaction.Hide(text, values)
 }
 
 // secrets are the values that must not be seen, in every form that is sent.

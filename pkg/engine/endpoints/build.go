@@ -106,7 +106,7 @@ func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) htt
 		ResponseBytes:     spec.Limits.ResponseBytes,
 		UserAgent:         userAgent,
 		CircuitBreaker: httpapi.CircuitBreaker{
-			Off:      spec.CircuitBreaker.Mode == v1alpha1.CircuitBreakerOff,
+			Off:      spec.CircuitBreaker.Disabled,
 			Failures: int(spec.CircuitBreaker.Failures), OpenFor: spec.CircuitBreaker.OpenFor.Duration,
 		},
 	}

@@ -3,12 +3,15 @@ package pass
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/lifecycle"
 	"github.com/restmapping/operator/pkg/rest"
+	"github.com/restmapping/operator/pkg/rest/redact"
 )
 
 var noTime time.Time
@@ -148,21 +151,10 @@ func (u *run) fail(req rest.Request, x rest.Exchange, verdict lifecycle.Verdict)
 
 // redact takes out every secret that this pass has in its hands: servers repeat what they were sent.
 func (u *run) redact(text string) string {
-	for _, value := range u.secrets {
-		if len(value) >= minRedacted {
-			text = strings.ReplaceAll(text, value, "[redacted]")
-		}
-	}
-	for _, value := range u.concealed {
-		if len(value) >= minRedacted {
-			text = strings.ReplaceAll(text, value, "[redacted]")
-		}
-	}
+	hidden := slices.Concat(slices.Collect(maps.Values(u.secrets)), u.concealed)
+	text = redact.Hide(text, hidden)
 	if u.endpoint != nil {
 		text = u.endpoint.Redact(text)
 	}
 	return text
 }
-
-// minRedacted: shorter values stand in ordinary words too, and replacing them would only mark their places.
-const minRedacted = 3
