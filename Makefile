@@ -132,6 +132,11 @@ test-crash: controlplane ## Kill the operator at every point and at random, and 
 	@echo "test-crash: about eight minutes, with CRASH_LONG=1 about two hours"
 	@go test -v -count=1 -timeout 180m -tags crash -run '$(RUN)' ./e2e/crash
 
+.PHONY: test-security
+test-security: controlplane build ## Attack an installed operator: namespaces, injection, addresses, hostile answers, planted secrets. RUN= narrows it down.
+	@echo "test-security: about ten minutes"
+	@go test -v -count=1 -timeout 30m -tags security -run '$(RUN)' ./e2e/security
+
 .PHONY: test-throttle
 test-throttle: controlplane ## 500 custom resources while their server answers 429 for a minute: how many requests, and how long until all are in sync.
 	@THROTTLE_LONG=1 go test -v -count=1 -timeout 15m -tags cluster -run TestAnOverloadedServer ./internal/operator
