@@ -28,6 +28,7 @@ func others() map[string]any {
 		"managedKinds":               []any{map[string]any{"group": "example.com", "resources": []any{"things"}}},
 		"watchNamespaces":            []any{"team-a"},
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
+		"policies.enabled": true,
 		"webhooks.enabled": true, "webhooks.certificates": "cert-manager", "webhooks.issuerRef": map[string]any{"name": "company"},
 		"outputs.secrets": true, "outputs.configMaps": true,
 		"concurrency":                         5,
