@@ -50,7 +50,7 @@ func guarded() map[string]string {
 		"header":  "auth: {headers: [{name: X-Key, prefix: \"key \", valueRef: {name: birds, key: header}}]}",
 		"inquery": "auth: {apiKey: {in: Query, name: key, valueRef: {name: birds, key: inquery}}}",
 		"cookie":  "auth: {apiKey: {in: Cookie, name: key, valueRef: {name: birds, key: cookie}}}",
-		"oauth2":  "auth: {oauth2: {tokenURL: \"SERVER/token\", clientIDRef: {name: birds, key: clientid}, clientSecretRef: {name: birds, key: oauth2}}}",
+		"oauth2":  "auth: {oauth2: {tokenURL: \"SERVER/token\", clientIDRef: {name: birds, key: clientid}, clientSecretRef: {name: birds, key: oauth2}, authStyle: InParams}}",
 		"session": "auth: {session: {login: {path: /login, fields: [{name: password, valueRef: {name: birds, key: session}}]}, token: {from: {cookie: sid}, cookie: sid}, csrf: {from: {header: X-Csrf}, header: X-Csrf}}}",
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/restmapping/operator/e2e/suite"
 	"github.com/restmapping/operator/internal/controlplane"
+	"github.com/restmapping/operator/internal/installation"
 	"github.com/restmapping/operator/internal/lab"
 )
 
@@ -37,6 +38,11 @@ const loot = "LOOT-4f1c9a7e2b"
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{Suite: suite.New(t, "--allow-cidrs="+allowedHost+"/32", "--log-level=debug"), t: t}
+	// With all rights that the chart can give, so that it is not RBAC that saves the day.
+	all := map[string]any{"outputs": map[string]any{"secrets": true, "configMaps": true}}
+	if err := installation.Prepare(t.Context(), s.Plane.Admin(), s.Root, all); err != nil {
+		t.Fatal(err)
+	}
 	s.Apply("%s", `
 apiVersion: v1
 kind: Namespace
