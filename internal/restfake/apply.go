@@ -17,12 +17,23 @@ func problem(status int, message string) reply {
 	return reply{status: status, body: map[string]any{"message": message}}
 }
 
-// apply does what a request asks. The lock is held.
+// apply does what a request asks, or takes it on for later. The lock is held.
 func (s *Server) apply(request *Request, hidden time.Duration) reply {
+	s.finishDue()
+	if answer, ok := s.operation(request); ok {
+		return answer
+	}
 	c, item, vars := s.find(request.Path)
 	if c == nil {
 		return problem(http.StatusNotFound, "no such path")
 	}
+	if c.Later.takes(request.Method) {
+		return s.accept(c.Later, func() reply { return s.perform(c, item, vars, request, hidden) })
+	}
+	return s.perform(c, item, vars, request, hidden)
+}
+
+func (s *Server) perform(c *Collection, item bool, vars map[string]string, request *Request, hidden time.Duration) reply {
 	where := newPlace(c, vars)
 	change := operation{server: s, c: c, where: where, vars: vars, request: request, hidden: hidden}
 	if !item {

@@ -70,6 +70,8 @@ type Collection struct {
 	// DuplicateKey makes two live objects with the same value of this field a violation, reported by Duplicates. The
 	// request is still served: unlike Unique this is what the test must not see happen.
 	DuplicateKey string
+	// Later lets the collection accept changes and make them afterwards; nil for at once.
+	Later *Later
 }
 
 func withDefaults(c Collection) *Collection {

@@ -13,6 +13,7 @@ var ErrNotFound = errors.New("restfake: no such path")
 func (s *Server) Live(collection string) []Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.finishDue()
 	var alive []*object
 	for key, o := range s.objects {
 		if o.alive && (collection == "" || key.place.collection == collection) {

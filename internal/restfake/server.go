@@ -32,6 +32,9 @@ type Server struct {
 	rules       []*ruleState
 	observers   []func(Commit)
 	duplicates  []Duplicate
+	laters      []*later
+	failures    []Failure
+	operations  int
 }
 
 // Option changes a Server.
