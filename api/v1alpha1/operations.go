@@ -210,6 +210,9 @@ type CreateOperation struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Upsert;UniqueKey;Marker;None
 	Safety CreateSafety `json:"safety,omitempty"`
+	// Async says how to follow an operation that the server only accepts and does later.
+	// +optional
+	Async *Async `json:"async,omitempty"`
 }
 
 // BodyMode says how a request body is made.
@@ -270,6 +273,9 @@ type UpdateOperation struct {
 	// Select says where in the response the updated object is. With it, the object need not be read again.
 	// +optional
 	Select Expression `json:"select,omitempty"`
+	// Async says how to follow an operation that the server only accepts and does later.
+	// +optional
+	Async *Async `json:"async,omitempty"`
 }
 
 // DeleteOperation removes the object.
@@ -288,4 +294,7 @@ type DeleteOperation struct {
 	// BodyExpression gives the body of a delete that needs one; observed is the object as read, when it was.
 	// +optional
 	BodyExpression Expression `json:"bodyExpression,omitempty"`
+	// Async says how to follow an operation that the server only accepts and does later.
+	// +optional
+	Async *Async `json:"async,omitempty"`
 }

@@ -34,6 +34,13 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	return &Environment{cel: env, declared: declared}, nil
 }
 
+// answer is the type of an HTTP response.
+func answer(name Variable) *schemaType {
+	return object(string(name), map[string]*schemaType{
+		"status": simple(cel.IntType), "headers": mapOf(simple(cel.StringType)), "body": untyped(),
+	})
+}
+
 // declaredTypes gives every variable its type.
 func declaredTypes(d Declarations) map[Variable]*schemaType {
 	text := simple(cel.StringType)
@@ -41,9 +48,8 @@ func declaredTypes(d Declarations) map[Variable]*schemaType {
 		Self:        typeOfResource(string(Self), d.Self),
 		Identifiers: stringFields(string(Identifiers), d.Identifiers),
 		Secrets:     stringFields(string(Secrets), d.Secrets),
-		Response: object(string(Response), map[string]*schemaType{
-			"status": simple(cel.IntType), "headers": mapOf(text), "body": untyped(),
-		}),
+		Response:    answer(Response),
+		Operation:   answer(Operation),
 		Endpoint: object(string(Endpoint), map[string]*schemaType{
 			"name": text, "labels": mapOf(text), "values": mapOf(text),
 		}),

@@ -20,6 +20,8 @@ const (
 	ObservedHeaders Variable = "observedHeaders"
 	// Response is an HTTP response: status, headers with lower-case names, body.
 	Response Variable = "response"
+	// Operation is the last answer about an operation that the server has accepted: status, headers, body.
+	Operation Variable = "operation"
 	// Item is one element of a list response.
 	Item Variable = "item"
 	// Refs are the custom resources that self refers to, each typed by the schema of its CRD.
@@ -36,7 +38,7 @@ const (
 
 // variables lists all of them, in the order messages name them.
 func variables() []Variable {
-	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Item, Refs, Secrets, Endpoint, Desired, Changed}
+	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Operation, Item, Refs, Secrets, Endpoint, Desired, Changed}
 }
 
 // Declarations say what an environment knows.

@@ -58,6 +58,11 @@ func (a endpointAdapter) Probe(ctx context.Context) (declared bool, err error) {
 // Redact implements pass.Endpoint.
 func (a endpointAdapter) Redact(text string) string { return a.endpoint.Redact(text) }
 
+// Reference implements pass.Endpoint.
+func (a endpointAdapter) Reference(req rest.Request, reference string) (string, error) {
+	return a.endpoint.Reference(req, reference)
+}
+
 // SecretsOf lets passes use a resolver.
 func SecretsOf(resolver *secrets.Resolver) pass.Secrets { return resolverAdapter{resolver} }
 

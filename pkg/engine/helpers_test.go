@@ -122,9 +122,12 @@ func (o *outside) Do(ctx context.Context, req rest.Request) rest.Exchange {
 
 func (o *outside) Probe(context.Context) (bool, error) { return false, nil }
 func (o *outside) Redact(text string) string           { return text }
-func (o *outside) Facts() mapping.EndpointFacts        { return mapping.EndpointFacts{Name: "main"} }
-func (o *outside) Identity() string                    { return "server" }
-func (o *outside) Timeout() time.Duration              { return time.Second }
+func (o *outside) Reference(_ rest.Request, reference string) (string, error) {
+	return reference, nil
+}
+func (o *outside) Facts() mapping.EndpointFacts { return mapping.EndpointFacts{Name: "main"} }
+func (o *outside) Identity() string             { return "server" }
+func (o *outside) Timeout() time.Duration       { return time.Second }
 
 func (o *outside) Value(context.Context, string, string, string) (string, error) {
 	return "", errors.New("no Secret")

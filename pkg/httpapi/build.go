@@ -60,10 +60,18 @@ func (c *Client) locate(req rest.Request) (*url.URL, error) {
 	}
 	u, err := c.target.follow(from, req.Follow)
 	if err != nil {
-		return nil, fmt.Errorf("the next page is refused: %w", err)
+		return nil, fmt.Errorf("%s is refused: %w", followed(req.Operation), err)
 	}
 	u.RawQuery = c.followQuery(u.RawQuery)
 	return u, nil
+}
+
+// followed names what a server's reference leads to.
+func followed(operation rest.Operation) string {
+	if operation == rest.Poll {
+		return "the URL of the operation"
+	}
+	return "the next page"
 }
 
 // header merges in rising order of right: the client's own, the endpoint's, the operation's, the credential's.

@@ -21,7 +21,7 @@ func afterCreate(f Facts) Step {
 }
 
 func verifyCreated(f Facts) Step {
-	if !f.recordedFirst() && !f.Sent.Kept {
+	if !f.RecordedFirst() && !f.Sent.Kept {
 		return Step{Action: KeepIdentity}
 	}
 	return verifyWrite(f, v1alpha1.ReasonCreating)

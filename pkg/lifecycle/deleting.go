@@ -15,6 +15,10 @@ func nextDeleting(f Facts) Step {
 		return Step{Action: Release}
 	case f.Sent != nil && f.Sent.Operation == rest.Delete:
 		return afterDelete(f)
+	case f.Underway != nil && f.EndpointChanged:
+		return deletedElsewhere()
+	case f.Underway != nil:
+		return underway(f)
 	}
 	switch f.Record {
 	case RecordForged, RecordUnverified:
@@ -111,6 +115,8 @@ func lookFirst(f Facts) bool { return !f.Confirmed || f.LookBeforeDelete || f.Ab
 // afterDelete verifies: a server that accepted a delete has not yet done it.
 func afterDelete(f Facts) Step {
 	switch f.Sent.Outcome {
+	case Accepted:
+		return afterAccepted(f)
 	case Success, Absent, Ambiguous:
 		return verifyDeleted(f)
 	case Conflict:

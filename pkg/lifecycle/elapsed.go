@@ -1,5 +1,7 @@
 package lifecycle
 
+import "github.com/restmapping/operator/api/v1alpha1"
+
 // Elapsed is what one process knows about the times that have passed for one custom resource. It is kept in memory;
 // every field's zero value is the careful one.
 type Elapsed struct {
@@ -28,12 +30,12 @@ func (e Elapsed) Apply(f *Facts) {
 // fenced reports whether no request that could bring the object back is still under way.
 //
 // A request of an earlier process matters where a create may be sent again at once: a late PUT makes the object again,
-// and so does a late POST once its key is free again. Everywhere else no create is sent before the former one has had
+// an update by PUT too, and so does a late POST once its key is free again. Everywhere else no create is sent before the former one has had
 // its time, so that the attempt alone counts.
 func (e Elapsed) fenced(f Facts) bool {
 	attemptOver := f.knownToExist() || e.Answered || e.Settled
 	if !e.Closed || !attemptOver {
 		return false
 	}
-	return !f.recordedFirst() || e.Led || e.First
+	return !f.RecordedFirst() && f.Safety != v1alpha1.SafetyUpsert || e.Led || e.First
 }

@@ -87,10 +87,12 @@ type Sent struct {
 	Outcome   Outcome
 	// Identified tells, after a create, that every identifier is known from the response.
 	Identified bool
-	// Kept tells that the identity was persisted since.
+	// Kept tells that the identity, or the operation that the server answered with, was persisted since.
 	Kept bool
 	// Forgotten tells that the record was set to none since.
 	Forgotten bool
+	// Earlier tells that an earlier pass sent it, and that this one has learned how it ended.
+	Earlier bool
 }
 
 // Facts is all that a decision is made from.
@@ -107,6 +109,8 @@ type Facts struct {
 	LookBeforeDelete bool
 	// AllChosen tells that every identifier is chosen by the client, so that the identity is known before the create.
 	AllChosen bool
+	// CreatesLater tells that the server may only accept a create, and do it later.
+	CreatesLater bool
 
 	// Dependents are the custom resources that refer to this one. It is only asked of one that is being deleted.
 	Dependents Dependents
@@ -140,6 +144,8 @@ type Facts struct {
 	Unresolved bool
 	// Sent is the mutating request of this pass, nil for none.
 	Sent *Sent
+	// Underway is the operation that the record names, nil for none.
+	Underway *Underway
 	// Probe is what the endpoint's probe says.
 	Probe ProbeState
 
@@ -158,7 +164,7 @@ type Facts struct {
 // knownToExist tells that the object was there once. A record can only say Created before that where the identity is
 // written down before the create is sent; an identity that a server has given is proof by itself.
 func (f Facts) knownToExist() bool {
-	return f.Confirmed || f.Record == RecordCreated && !f.recordedFirst()
+	return f.Confirmed || f.Record == RecordCreated && !f.RecordedFirst()
 }
 
 // Ours tells whether the object that was found under the recorded identity, or under the key of a create whose answer was
@@ -171,10 +177,11 @@ func (f Facts) Ours() bool {
 		f.Policy.Adoption == v1alpha1.AdoptByIdentity
 }
 
-// recordedFirst tells that the identity is written down before the create is sent, and that a create may be sent again
-// at once when its answer was lost: it makes no second object, and the object is known by its name.
-func (f Facts) recordedFirst() bool {
-	return f.AllChosen && (f.Safety == v1alpha1.SafetyUpsert || f.Safety == v1alpha1.SafetyUniqueKey)
+// RecordedFirst tells that the identity is written down before the create is sent, and that a create may be sent again
+// at once when its answer was lost: it makes no second object, and the object is known by its name. A server that does
+// it later may still be at work on the first, so there the record says Creating until it has ended.
+func (f Facts) RecordedFirst() bool {
+	return f.AllChosen && !f.CreatesLater && (f.Safety == v1alpha1.SafetyUpsert || f.Safety == v1alpha1.SafetyUniqueKey)
 }
 
 // MayBeOutside tells, of a look that found nothing, that there may be an object of ours all the same: the answer to an
@@ -186,7 +193,7 @@ func (f Facts) MayBeOutside() bool {
 	case RecordCreating:
 		return true
 	case RecordCreated:
-		return f.recordedFirst() || !f.knownToExist() || !f.Fenced
+		return f.RecordedFirst() || !f.knownToExist() || !f.Fenced
 	default:
 		return false
 	}
@@ -213,6 +220,12 @@ const (
 	SendUpdate Action = "SendUpdate"
 	// SendDelete sends the delete, once.
 	SendDelete Action = "SendDelete"
+	// KeepOperation persists the operation that the server answered with.
+	KeepOperation Action = "KeepOperation"
+	// PollOperation asks how far it has come.
+	PollOperation Action = "PollOperation"
+	// EndOperation persists that it has ended: it is taken out of the record, or its failure is noted there.
+	EndOperation Action = "EndOperation"
 	// Release removes the finalizer.
 	Release Action = "Release"
 	// Finish ends the pass until the next interval.
@@ -245,6 +258,8 @@ const (
 	// DelayEvent: until something that is watched changes; what waits is then looked at without delay. The interval is
 	// for what an event might have missed.
 	DelayEvent Delay = "Event"
+	// DelayOperation: until the operation is asked about again.
+	DelayOperation Delay = "Operation"
 )
 
 // Step is what to do next.
@@ -271,9 +286,12 @@ func (s Step) Terminal() bool {
 // Timing is what the waiting times are made of.
 type Timing struct {
 	// Request is the timeout of one request, Slack how long the server may go on after it, Window how long reads
-	// may lag behind writes.
+	// may lag behind.
 	Request, Slack, Window time.Duration
+	// Later is how long the server may be at work on a create or an update that it has accepted; zero where it does
+	// everything at once.
+	Later time.Duration
 }
 
 // Settle is how long after a send nothing can happen any more.
-func (t Timing) Settle() time.Duration { return t.Request + t.Slack + t.Window }
+func (t Timing) Settle() time.Duration { return t.Request + t.Slack + t.Window + t.Later }

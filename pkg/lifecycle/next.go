@@ -23,6 +23,9 @@ func Next(f Facts) Step {
 	if f.Sent != nil {
 		return afterSend(f)
 	}
+	if f.Underway != nil {
+		return underway(f)
+	}
 	if f.Record == RecordCreating && !f.Intended {
 		return recoverCreate(f)
 	}
@@ -201,9 +204,9 @@ func recoverCreate(f Facts) Step {
 		return adoptAnswered(f)
 	case f.Answer == AnswerAbsent:
 		return Step{Action: ForgetIntent}
-	case f.Safety == v1alpha1.SafetyNone:
+	case f.Safety == v1alpha1.SafetyNone && f.Underway == nil:
 		return unknownCreate()
-	case !f.Settled && f.Safety == v1alpha1.SafetyMarker:
+	case !f.Settled && f.Safety == v1alpha1.SafetyMarker && f.Underway == nil:
 		return awaitSettle()
 	}
 	switch f.Look {
@@ -262,6 +265,9 @@ func internalError(message string) Step {
 
 // afterSend goes on after the pass's one mutating request.
 func afterSend(f Facts) Step {
+	if f.Sent.Outcome == Accepted {
+		return afterAccepted(f)
+	}
 	switch f.Sent.Operation {
 	case rest.Create:
 		return afterCreate(f)

@@ -34,10 +34,12 @@ const (
 	NotSent Outcome = "NotSent"
 	// Ambiguous: a mutating request may have been applied, now or later.
 	Ambiguous Outcome = "Ambiguous"
+	// Accepted: the server has begun to do it, and will say how it ended.
+	Accepted Outcome = "Accepted"
 )
 
 // Applied reports whether the server may have done, or may still do, what was asked.
-func (o Outcome) Applied() bool { return o == Success || o == Ambiguous }
+func (o Outcome) Applied() bool { return o == Success || o == Accepted || o == Ambiguous }
 
 // Declared is what the mapping says a response means.
 type Declared struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/rest"
 )
 
 // Phase is how far the making of the object outside has come, as far as it was written down.
@@ -51,6 +52,8 @@ type Record struct {
 	Identifiers map[string]string `json:"ids,omitempty"`
 	// Seen tells that the object was there and ours once. It is only kept where the status does not tell.
 	Seen bool `json:"seen,omitempty"`
+	// Underway is an operation that the server has accepted and not yet ended.
+	Underway *RecordedOperation `json:"op,omitempty"`
 	// Again tells that the status named an object when this intent was written, so that it proves nothing for this one.
 	Again bool `json:"again,omitempty"`
 	// Values is a keyed hash (Ring.HashValues) of the write-only values that the object was given last: they cannot be read
@@ -59,6 +62,25 @@ type Record struct {
 	// Key names the key of the signature MAC, which covers all other fields. Only Ring.Seal sets them.
 	Key string `json:"key,omitempty"`
 	MAC string `json:"mac,omitempty"`
+}
+
+// RecordedOperation is what must be known of an operation to ask about it, whoever does that.
+type RecordedOperation struct {
+	// Operation is what was asked for: Create, Update or Delete.
+	Operation string `json:"op"`
+	// URL is where it is asked about: path and query on the endpoint's own origin. It is empty where the server named
+	// none. It holds no credential.
+	URL string `json:"url,omitempty"`
+	// At is when it was accepted, in UTC to the second. It is for people; no decision is made from it.
+	At string `json:"at"`
+	// Failed is the outcome of one that has failed, as long as it is not clear what it has left behind.
+	Failed Outcome `json:"failed,omitempty"`
+}
+
+// Accept gives a copy of the record that names an operation which the server has accepted.
+func (r Record) Accept(operation rest.Operation, url string, at time.Time) Record {
+	r.Underway = &RecordedOperation{Operation: string(operation), URL: url, At: at.UTC().Format(time.RFC3339)}
+	return r
 }
 
 // NewRecord gives a record for this custom resource at this endpoint.
@@ -108,6 +130,9 @@ func DecodeRecord(text string) (*Record, error) {
 	}
 	if r.Version != recordVersion && r.Version != unsignedVersion {
 		return nil, &RecordError{Problem: fmt.Sprintf("its version is %d and this operator knows %d", r.Version, recordVersion)}
+	}
+	if op := r.Underway; op != nil && !rest.Operation(op.Operation).Mutating() {
+		return nil, &RecordError{Problem: "the operation that it names is unknown"}
 	}
 	switch r.Phase {
 	case PhaseNone, PhaseCreating, PhaseCreated:

@@ -14,10 +14,10 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
-var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous}
+var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
 
 func TestNextIsTotal(t *testing.T) {
 	t.Parallel()
@@ -71,21 +71,31 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 	case WriteIntent:
 		f.Unresolved = f.MayBeOutside()
 		f.Record, f.Finalizer, f.Intended, f.Confirmed, f.Answer = RecordCreating, true, true, false, AnswerNone
-		if f.recordedFirst() {
+		if f.RecordedFirst() {
 			f.Record = RecordCreated
 		}
 	case SendCreate, SendUpdate, SendDelete:
 		e.send(t, f, a)
+	case KeepOperation:
+		f.Sent.Kept = true
+	case PollOperation:
+		f.Underway.Progress = rapid.SampledFrom([]Progress{ProgressRunning, ProgressDone, ProgressFailed, ProgressForgotten, ProgressUnreadable}).Draw(t, "progress")
+		f.Underway.Outcome = rapid.SampledFrom([]Outcome{Conflict, Rejected, Waiting, Failed}).Draw(t, "failure")
+		f.Underway.Identified = rapid.Bool().Draw(t, "told")
+	case EndOperation:
+		f.Conclude(a)
 	case KeepIdentity:
 		f.Record, f.Finalizer, f.Confirmed, f.Answer = RecordCreated, true, true, AnswerNone
 		if f.Sent != nil {
 			f.Sent.Kept = true
 		}
+		f.Conclude(a)
 	case ForgetIntent:
 		f.Record, f.Confirmed, f.Answer = RecordNone, false, AnswerNone
 		if f.Sent != nil {
 			f.Sent.Forgotten = true
 		}
+		f.Conclude(a)
 	default:
 		t.Fatalf("%s is not to be carried out", a)
 	}
@@ -94,7 +104,9 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 	last := len(e.done) - 2
 	switch {
-	case f.Sent != nil:
+	case f.Underway != nil:
+		t.Fatalf("a mutating request beside an operation under way: %v", e.done)
+	case f.Sent != nil && !f.Sent.Earlier:
 		t.Fatalf("a second mutating request in one pass: %v", e.done)
 	case a == SendCreate && (last < 0 || e.done[last] != WriteIntent):
 		t.Fatalf("a create without its intent just before: %v", e.done)
@@ -114,7 +126,19 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 
 func anyFacts(t *rapid.T) Facts {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	var under *Underway
+	if flag("underway") {
+		under = &Underway{
+			Operation: rapid.SampledFrom([]rest.Operation{rest.Create, rest.Update, rest.Delete}).Draw(t, "underway operation"),
+			Progress:  rapid.SampledFrom([]Progress{ProgressUnknown, ProgressForgotten}).Draw(t, "underway progress"),
+			Named:     flag("named"), Identified: flag("identified"), Overdue: flag("overdue"),
+		}
+		if under.Operation == rest.Create && flag("failed") {
+			under.Progress, under.Outcome, under.Kept = ProgressFailed, Failed, true
+		}
+	}
 	return Facts{
+		Underway: under, CreatesLater: flag("later"),
 		Deleting: flag("deleting"), Finalizer: flag("finalizer"), Suspended: flag("suspended"),
 		Policy: v1alpha1.Policy{
 			Adoption:   rapid.SampledFrom([]v1alpha1.AdoptionPolicy{v1alpha1.AdoptNever, v1alpha1.AdoptByIdentity}).Draw(t, "adoption"),

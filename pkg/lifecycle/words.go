@@ -29,7 +29,12 @@ func ServerWords(r *rest.Response, redact func(string) string) string {
 	if strings.HasPrefix(words, "<") {
 		return ""
 	}
-	words = redact(words)
+	return CutWords(redact(words))
+}
+
+// CutWords bounds a server's own words, on one line.
+func CutWords(words string) string {
+	words = strings.Join(strings.Fields(words), " ")
 	if runes := []rune(words); len(runes) > maxWords {
 		words = string(runes[:maxWords]) + "…"
 	}

@@ -58,6 +58,7 @@ func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired)...)
 	c.exclusiveBody(plan, o.Body)
 	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+	plan.async = c.async(o.Async, plan)
 }
 
 func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
@@ -74,6 +75,7 @@ func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 	c.exclusiveBody(plan, o.Body)
 	c.editBody(plan, o)
 	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+	plan.async = c.async(o.Async, plan)
 }
 
 func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
@@ -81,6 +83,7 @@ func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
 	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodDelete, http.MethodDelete, http.MethodPost, http.MethodPut, http.MethodPatch)
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
+	plan.async = c.async(o.Async, plan)
 }
 
 // template compiles what every operation has. more are variables that only some operations know.

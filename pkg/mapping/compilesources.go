@@ -52,10 +52,18 @@ func (c *compiler) compileIdentifiers() {
 		plan := identifierPlan{
 			name:     identifier.Name,
 			value:    c.compile(identifier.Value, field+".value", celrules.ScalarResult, celrules.Self, celrules.Refs, celrules.Endpoint),
-			assigned: c.compile(identifier.Assigned, field+".assigned", celrules.ScalarResult, celrules.Response),
+			assigned: c.compile(identifier.Assigned, field+".assigned", celrules.ScalarResult, celrules.Response, celrules.Operation),
 		}
+		c.oneAnswer(plan.assigned)
 		c.refuseStatus(plan.value)
 		c.program.identifiers = append(c.program.identifiers, plan)
+	}
+}
+
+// oneAnswer keeps an assigned identifier from two answers that are never there together.
+func (c *compiler) oneAnswer(x *expression) {
+	if x.uses(celrules.Response) && x.uses(celrules.Operation) {
+		c.fail(x.field, "response is the answer to the create and operation the last answer about it, which comes later; use one of the two")
 	}
 }
 

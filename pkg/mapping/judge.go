@@ -94,5 +94,5 @@ func isShape(err error, when *expression, resp *rest.Response) bool {
 		return false
 	}
 	_, isObject := resp.Body.(map[string]any)
-	return evaluation.Missing || !isObject && when.uses(celrules.Response, "body")
+	return evaluation.Missing || !isObject && (when.uses(celrules.Response, "body") || when.uses(celrules.Operation, "body"))
 }

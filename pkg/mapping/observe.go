@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/restmapping/operator/pkg/celrules"
 	"github.com/restmapping/operator/pkg/rest"
 )
 
@@ -46,24 +47,29 @@ func (s *Pass) selected(ctx context.Context, operation rest.Operation, resp *res
 // Assigned gives the identifiers that the server chose, from the response to a create. One that is not there is an
 // *AssignedError.
 func (s *Pass) Assigned(ctx context.Context, resp *rest.Response) (map[string]string, error) {
-	return s.assigned(ctx, resp, describeResponse(resp))
+	return s.assigned(ctx, answersOf(resp), describeResponse(resp))
 }
 
 // AssignedFromItem is Assigned for an item of a list: response.body is the item, and response.headers is empty.
 func (s *Pass) AssignedFromItem(ctx context.Context, item any) (map[string]string, error) {
 	resp := itemAsResponse(item)
-	return s.assigned(ctx, resp, "an item of the list: "+describeValue(resp))
+	return s.assigned(ctx, answersOf(resp), "an item of the list: "+describeValue(resp))
 }
 
-// assigned takes the identifiers out of a response. held says what the response holds.
-func (s *Pass) assigned(ctx context.Context, resp *rest.Response, held string) (map[string]string, error) {
+// answersOf lets a response stand for every answer that an identifier can come from.
+func answersOf(resp *rest.Response) map[celrules.Variable]any {
+	return map[celrules.Variable]any{celrules.Response: responseObject(resp), celrules.Operation: responseObject(resp)}
+}
+
+// assigned takes the identifiers out of answers. held says what they hold.
+func (s *Pass) assigned(ctx context.Context, answers map[celrules.Variable]any, held string) (map[string]string, error) {
 	found := map[string]string{}
 	var problems []error
 	for _, plan := range s.program.identifiers {
 		if plan.assigned == nil {
 			continue
 		}
-		text, err := s.identifier(ctx, plan.name, plan.assigned, responseVariable(resp))
+		text, err := s.identifier(ctx, plan.name, plan.assigned, answers)
 		if err != nil {
 			problems = append(problems, &AssignedError{plan.name, held, err})
 			continue

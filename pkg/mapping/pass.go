@@ -167,9 +167,11 @@ func (s *Pass) observedVariables(observed any) map[celrules.Variable]any {
 
 // responseVariable is a response as expressions see it.
 func responseVariable(resp *rest.Response) map[celrules.Variable]any {
-	return map[celrules.Variable]any{celrules.Response: map[string]any{
-		"status": int64(resp.Status), "headers": textObject(resp.Headers), "body": resp.Body,
-	}}
+	return map[celrules.Variable]any{celrules.Response: responseObject(resp)}
+}
+
+func responseObject(resp *rest.Response) map[string]any {
+	return map[string]any{"status": int64(resp.Status), "headers": textObject(resp.Headers), "body": resp.Body}
 }
 
 // itemAsResponse lets an item of a list stand where a create response is expected.

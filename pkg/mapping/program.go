@@ -82,6 +82,8 @@ type operationPlan struct {
 	lock *expression
 	// selected is nil when the mapping does not say where the object is.
 	selected *expression
+	// async is nil for an operation that the server does at once.
+	async *asyncPlan
 }
 
 type parameterPlan struct {

@@ -9,7 +9,7 @@ import "time"
 // Operation names what a request is for. It appears in outcome rules, metrics and messages.
 type Operation string
 
-// The operations of a mapping, and the endpoint's own probe.
+// The operations of a mapping, the endpoint's own probe, and what asks about an accepted operation.
 const (
 	Read   Operation = "Read"
 	List   Operation = "List"
@@ -17,6 +17,8 @@ const (
 	Update Operation = "Update"
 	Delete Operation = "Delete"
 	Probe  Operation = "Probe"
+	// Poll asks how far an operation has come that the server has accepted.
+	Poll Operation = "Poll"
 )
 
 // Mutating reports whether a request of this operation may change something outside.

@@ -30,6 +30,12 @@ func (e *Endpoint) Do(ctx context.Context, request rest.Request) rest.Exchange {
 	return e.shared.client.Do(ctx, request)
 }
 
+// Reference gives a URL that the server gave in the answer to a request in a form that can be kept. See
+// httpapi.Client.Reference.
+func (e *Endpoint) Reference(request rest.Request, reference string) (string, error) {
+	return e.shared.client.inner.Reference(request, reference)
+}
+
 // Facts are what expressions may know of the endpoint.
 func (e *Endpoint) Facts() Facts { return e.facts }
 

@@ -32,7 +32,7 @@ func (u *run) begin(ctx context.Context) {
 		CanCreate: u.program.Supports(rest.Create),
 		CanUpdate: u.program.Supports(rest.Update),
 		CanDelete: u.program.Supports(rest.Delete),
-		AllChosen: !u.program.HasAssignedIdentifiers(),
+		AllChosen: !u.program.HasAssignedIdentifiers(), CreatesLater: u.program.Later(rest.Create) > 0,
 		// An identifier that only a list shows may have changed since it was recorded.
 		// With a marker it is the mark that says whose the object is.
 		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
@@ -48,6 +48,7 @@ func (u *run) begin(ctx context.Context) {
 	u.facts.Answer = u.answer.kind
 	u.noteAttempt()
 	u.noteRecord()
+	u.beginOperation()
 	if u.facts.Record == lifecycle.RecordCreated {
 		u.facts.Confirmed = u.mem.confirmed || u.record.Seen || u.recordProvesObject() ||
 			u.statusNamesObject() && !u.record.Again
@@ -102,9 +103,7 @@ func (u *run) subject() lifecycle.Subject {
 
 // recordProvesObject: where the identity is only recorded after the create was answered, the record itself proves that
 // the object was there.
-func (u *run) recordProvesObject() bool {
-	return !u.facts.AllChosen || !repeatable(u.facts.Safety)
-}
+func (u *run) recordProvesObject() bool { return !u.facts.RecordedFirst() }
 
 // statusNamesObject: the status mirrors the identity only after the object was seen. It is no proof of ownership,
 // which the record alone gives; it only tells a first create from a disappearance.
@@ -154,6 +153,7 @@ func (u *run) tick() {
 	}.Apply(&u.facts)
 	u.facts.JustWritten = m.acceptedGeneration == u.obj.GetGeneration() && m.acceptedProgram == u.program &&
 		!passed(m.lastWrite, t.Window)
+	u.tickOperation()
 	u.facts.AbsentBefore = !m.absentAt.IsZero() && passed(m.absentAt, shortDelay) && !u.open(m.absentAt)
 }
 

@@ -23,6 +23,9 @@ type Server interface {
 	Probe(ctx context.Context) (declared bool, err error)
 	// Redact takes the endpoint's credential out of a text.
 	Redact(text string) string
+	// Reference gives a URL that the server gave in the answer to a request in a form that can be kept: path and query
+	// on its own origin, without the credential. An error says why it is not to be followed.
+	Reference(req rest.Request, reference string) (string, error)
 }
 
 // Endpoint is a server with what is known of it.

@@ -126,7 +126,7 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 			return queue.Result{}
 		}
 		interval := u.interval()
-		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) {
+		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) || u.facts.Underway != nil {
 			interval = min(interval, notReadyInterval)
 		}
 		return queue.Result{After: interval, Priority: queue.PriorityLow}
@@ -174,6 +174,8 @@ func (u *run) delay(d lifecycle.Delay) time.Duration {
 		return until(u.fenceEnd(t))
 	case lifecycle.DelayEvent:
 		return u.interval()
+	case lifecycle.DelayOperation:
+		return u.pollDelay()
 	case lifecycle.DelayServer:
 		if wish := u.serverWish(); wish > 0 {
 			return wish

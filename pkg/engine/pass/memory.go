@@ -54,6 +54,8 @@ type memory struct {
 	owed *run
 	// absentAt is when the object was first found absent, of looks that all found it absent.
 	absentAt time.Time
+	// operation is what this process knows of the operation that the record names.
+	operation operationMemory
 	// failures counts looks that failed in a row; goodAt is when the last one worked.
 	failures int
 	goodAt   time.Time

@@ -29,7 +29,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	}
 	u.create, u.intendedAt = req, u.Clock.Now()
 	phase, state := lifecycle.PhaseCreating, lifecycle.RecordCreating
-	if u.facts.AllChosen && repeatable(u.facts.Safety) {
+	if u.facts.RecordedFirst() {
 		phase, state = lifecycle.PhaseCreated, lifecycle.RecordCreated
 	}
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).
@@ -51,11 +51,6 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	u.mem.confirmed, u.facts.Confirmed = false, false
 	u.facts.Record, u.facts.Intended = state, true
 	return nil
-}
-
-// repeatable: the server makes no second object of the same create, so the identity may be recorded before it is sent.
-func repeatable(safety v1alpha1.CreateSafety) bool {
-	return safety == v1alpha1.SafetyUpsert || safety == v1alpha1.SafetyUniqueKey
 }
 
 // provesByName tells that the key of an object is known before it is made, and may be taken by somebody else meanwhile.
@@ -135,6 +130,7 @@ func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
 	if u.facts.Sent != nil {
 		u.facts.Sent.Kept = true
 	}
+	u.facts.Conclude(lifecycle.KeepIdentity)
 	return u.claim(ctx)
 }
 
@@ -202,6 +198,7 @@ func (u *run) forgetIntent(ctx context.Context) *lifecycle.Step {
 	if u.facts.Sent != nil {
 		u.facts.Sent.Forgotten = true
 	}
+	u.facts.Conclude(lifecycle.ForgetIntent)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/restmapping/operator/pkg/engine/queue"
 	"github.com/restmapping/operator/pkg/lifecycle"
 	"github.com/restmapping/operator/pkg/mapping"
+	"github.com/restmapping/operator/pkg/rest"
 )
 
 // Reconciler makes passes over the custom resources of one mapping.
@@ -110,7 +111,10 @@ func (u *run) timing() lifecycle.Timing {
 	if request == 0 {
 		request = defaultRequestTime
 	}
-	return lifecycle.Timing{Request: request, Slack: u.program.ServerSlack(), Window: u.program.ConsistencyWindow()}
+	return lifecycle.Timing{
+		Request: request, Slack: u.program.ServerSlack(), Window: u.program.ConsistencyWindow(),
+		Later: max(u.program.Later(rest.Create), u.program.Later(rest.Update)),
+	}
 }
 
 const (

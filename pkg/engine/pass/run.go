@@ -56,6 +56,9 @@ type run struct {
 	given bool
 	// drifted are the paths that somebody changed outside.
 	drifted []string
+	// handle is where the operation is asked about that the server has just accepted, wish when it wants to be asked.
+	handle string
+	wish   time.Duration
 	// failure is what the last request that did not succeed has shown.
 	failure *requestFailure
 	// conflicted tells that somebody else wrote the custom resource during the pass.
@@ -123,7 +126,8 @@ func (u *run) loop(ctx context.Context) lifecycle.Step {
 func needsEndpoint(step lifecycle.Step) bool {
 	switch step.Action {
 	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate,
-		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity:
+		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity,
+		lifecycle.KeepOperation, lifecycle.PollOperation, lifecycle.EndOperation:
 		return true
 	default:
 		return false
@@ -180,6 +184,12 @@ func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
 		return u.sendUpdate(ctx)
 	case lifecycle.SendDelete:
 		return u.sendDelete(ctx)
+	case lifecycle.KeepOperation:
+		return u.keepOperation(ctx)
+	case lifecycle.PollOperation:
+		return u.pollOperation(ctx)
+	case lifecycle.EndOperation:
+		return u.endOperation(ctx)
 	case lifecycle.Release:
 		return u.release(ctx)
 	default:

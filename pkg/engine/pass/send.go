@@ -30,6 +30,9 @@ func (u *run) sendCreate(ctx context.Context) *lifecycle.Step {
 		return stop
 	}
 	u.mem.createAnswered = u.facts.Sent.Outcome != lifecycle.Ambiguous
+	if u.facts.Sent.Outcome == lifecycle.Accepted {
+		u.know(u.pass.AssignedSoFar(ctx, resp))
+	}
 	if u.facts.Sent.Outcome != lifecycle.Success {
 		return nil
 	}
@@ -40,7 +43,7 @@ func (u *run) sendCreate(ctx context.Context) *lifecycle.Step {
 
 // afterCreated takes the identity, and the object where the mapping says that it is in the response.
 func (u *run) afterCreated(ctx context.Context, resp *rest.Response) *lifecycle.Step {
-	if !u.facts.AllChosen {
+	if u.program.HasAssignedIdentifiers() {
 		assigned, err := u.pass.Assigned(ctx, resp)
 		if err != nil {
 			u.mem.createAnswered = false
@@ -105,7 +108,7 @@ func (u *run) sendDelete(ctx context.Context) *lifecycle.Step {
 func (u *run) mutate(ctx context.Context, req rest.Request) (*rest.Response, *lifecycle.Step) {
 	x := u.endpoint.Do(ctx, req)
 	declared, err := u.declared(ctx, req, x)
-	verdict := lifecycle.Classify(req, x, declared)
+	verdict := u.acceptance(ctx, req, x, lifecycle.Classify(req, x, declared))
 	now := u.Clock.Now()
 	if verdict.Outcome.Applied() {
 		u.mem.lastWrite = now
@@ -115,16 +118,23 @@ func (u *run) mutate(ctx context.Context, req rest.Request) (*rest.Response, *li
 	}
 	if verdict.Outcome == lifecycle.Ambiguous {
 		t := u.timing()
-		if open := now.Add(t.Slack + t.Window); open.After(u.mem.openUntil) {
+		later := u.program.Later(req.Operation)
+		if req.Operation == rest.Delete {
+			later = 0 // one that comes late does no harm
+		}
+		if open := now.Add(t.Slack + t.Window + later); open.After(u.mem.openUntil) {
 			u.mem.openUntil = open
 		}
 	}
 	u.facts.Sent = &lifecycle.Sent{Operation: req.Operation, Outcome: verdict.Outcome}
 	u.facts.Look, u.observed = lifecycle.LookNotYet, nil
-	if verdict.Outcome == lifecycle.Success {
+	switch verdict.Outcome {
+	case lifecycle.Success:
 		u.failure = nil
 		u.keepWriteOnly(req.Operation)
-	} else {
+	case lifecycle.Accepted:
+		u.failure = nil
+	default:
 		u.fail(req, x, verdict)
 	}
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *server) Resolve(_ context.Context, kind v1alpha1.EndpointKind, namespac
 
 // Do implements pass.Server.
 func (s *server) Do(ctx context.Context, req rest.Request) rest.Exchange {
-	line := req.Method + " " + req.Path
+	line := req.Method + " " + req.Path + req.Follow
 	s.journal.add(line)
 	s.before(line)
 	if x := s.instead(req); x != nil {
@@ -98,6 +98,11 @@ func (s *server) Probe(context.Context) (bool, error) {
 // Redact implements pass.Server.
 func (s *server) Redact(text string) string {
 	return strings.ReplaceAll(text, credential, "[redacted]")
+}
+
+// Reference implements pass.Server.
+func (s *server) Reference(req rest.Request, reference string) (string, error) {
+	return s.client.Reference(req, reference)
 }
 
 // Facts implements pass.Endpoint.

@@ -123,8 +123,11 @@ func (u *run) suspended(s *status.State) {
 func (u *run) unfinished(s *status.State, step lifecycle.Step) {
 	c := u.condition(metav1.ConditionFalse, step)
 	s.Reconciling = &status.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonProgressing, Message: c.Message}
-	if step.Action == lifecycle.Retry {
+	switch {
+	case step.Action == lifecycle.Retry:
 		s.Reconciling.Reason = v1alpha1.ReasonProgressingWithRetry
+	case step.Reason == v1alpha1.ReasonWaitingForOperation:
+		s.Reconciling.Reason = step.Reason
 	}
 	if !u.wasReady() || !u.blind(step) {
 		s.Ready, s.Synced = &c, &c
@@ -198,7 +201,8 @@ func (u *run) message(step lifecycle.Step) string {
 	if fields := u.named(step); len(fields) > 0 && u.facts.Look == lifecycle.LookFound {
 		parts = append(parts, "fields: "+strings.Join(fields, ", "))
 	}
-	if u.record != nil && (step.Reason == v1alpha1.ReasonCreateOutcomeUnknown || u.disputed(step)) {
+	asks := step.Reason == v1alpha1.ReasonCreateOutcomeUnknown || step.Reason == v1alpha1.ReasonOperationTimedOut && step.Action == lifecycle.Stall
+	if u.record != nil && (asks || u.disputed(step)) {
 		parts = append(parts, u.howToAnswer())
 	}
 	if step.Reason == v1alpha1.ReasonRecordUnverified {
@@ -225,6 +229,8 @@ func meanwhile(reason string) string {
 		return "the object is not found; that is believed once it was seen twice, and no answer can be from before a write"
 	case v1alpha1.ReasonWaitingForSettle:
 		return "a request that was sent before may still take effect; nothing is done until it no longer can"
+	case v1alpha1.ReasonWaitingForOperation:
+		return "the server has accepted the request and is at work on it; it is asked how far it has come"
 	case v1alpha1.ReasonCreating:
 		return "the create was accepted, and the object is not seen yet"
 	case v1alpha1.ReasonUpdating:

@@ -272,7 +272,11 @@ func recordLine(text string) string {
 	if err != nil || record == nil {
 		return "unreadable record"
 	}
-	return "record=" + string(record.Phase)
+	line := "record=" + string(record.Phase)
+	if op := record.Underway; op != nil {
+		line += " " + op.Operation + " " + op.URL + string(op.Failed)
+	}
+	return line
 }
 
 // statusLine shows the condition Ready as the write leaves it.

@@ -21,7 +21,7 @@ import (
 // made tells that this pass's create made an object that goes with its custom resource.
 func (u *run) made() bool {
 	s := u.facts.Sent
-	return s != nil && s.Operation == rest.Create && s.Outcome == lifecycle.Success && u.program.Supports(rest.Delete) &&
+	return s != nil && s.Operation == rest.Create && (s.Outcome == lifecycle.Success || s.Outcome == lifecycle.Accepted) && u.program.Supports(rest.Delete) &&
 		u.facts.Policy.Deletion != v1alpha1.DeletionOrphan
 }
 
@@ -60,7 +60,11 @@ func (r *Reconciler) settleDebt(ctx context.Context, key types.NamespacedName, p
 func (u *run) takeBack(ctx context.Context) error {
 	u.Events.Warning(u.obj, "Compensating", string(rest.Delete), "the record of a create could not be kept; the object just made is removed again")
 	failpoint("before-compensate")
+	accepted := u.facts.Sent.Outcome == lifecycle.Accepted
 	err := wait.PollUntilContextTimeout(ctx, takeBackPause, takeBackTime, true, func(ctx context.Context) (bool, error) {
+		if accepted && !u.cameToItsEnd(ctx) {
+			return false, nil
+		}
 		if stop := u.sendDelete(ctx); stop != nil {
 			return false, fmt.Errorf("%s: %s", stop.Reason, stop.Message)
 		}

@@ -183,6 +183,10 @@ func (m *machine) asksPerson(w *world) bool {
 	}
 	p := process{view: w.cr, memory: memory{attempt: noAttempt, current: true}}
 	p.startPass(w, m.class)
+	if w.cr.job != 0 {
+		p.hear(w)
+		p.look = impossible
+	}
 	step := m.next(&p)
 	return step.Action == lifecycle.Stall && step.Reason == v1alpha1.ReasonCreateOutcomeUnknown
 }

@@ -10,6 +10,7 @@ type class struct {
 	safety v1alpha1.CreateSafety
 	chosen bool // the client chooses the name
 	lists  bool // the object can be searched for
+	later  bool // the server only accepts, and does it later
 }
 
 func classes() []class {
@@ -43,6 +44,7 @@ func (m *machine) successors(w world) {
 	m.referrers(w)
 	m.network(w)
 	m.server(w)
+	m.work(w)
 	for i := range w.procs {
 		m.process(w, i)
 	}
@@ -295,10 +297,18 @@ func (o op) String() string {
 
 // perform is the server.
 func (m *machine) perform(w *world, r *request) {
-	if w.blackout {
+	switch {
+	case w.blackout:
 		r.result = refused
-		return
+	case m.class.later:
+		w.accept(r)
+	default:
+		m.do(w, r)
 	}
+}
+
+// do lets a request take effect.
+func (m *machine) do(w *world, r *request) {
 	switch r.op {
 	case opCreate:
 		m.make(w, r)
@@ -363,6 +373,11 @@ func (w *world) mentions(id uint8) bool {
 	}
 	for _, r := range w.requests {
 		if r.op != noOp && r.id == id {
+			return true
+		}
+	}
+	for _, j := range w.jobs {
+		if j.state != noJob && j.request.id == id {
 			return true
 		}
 	}

@@ -80,5 +80,5 @@ func TestTheObjectIsNeverDoubledAndNeverLeft(t *testing.T) {
 }
 
 func (b bad) String() string {
-	return [...]string{"ok", "duplicate", "leak", "duplicate", "stranger", "orphaned"}[b]
+	return [...]string{"ok", "duplicate", "leak", "duplicate", "stranger", "orphaned", "unrecorded"}[b]
 }

@@ -27,6 +27,7 @@ func (w *world) normal(c class) {
 	for i := range w.procs {
 		w.procs[i].normal(c)
 	}
+	w.normalJobs()
 	slices.SortFunc(w.requests[:], func(a, b request) int { return bytes.Compare(a.key(), b.key()) })
 	w.renumber()
 }
@@ -52,7 +53,7 @@ func (r request) key() []byte {
 	if r.awaited {
 		awaited = 1
 	}
-	return []byte{byte(r.op), r.owner, awaited, byte(r.result), r.id, r.gen, r.attempt}
+	return []byte{byte(r.op), r.owner, awaited, byte(r.result), r.id, r.gen, r.attempt, r.job}
 }
 
 func (w *world) swapProcesses() {
@@ -70,6 +71,9 @@ func (w *world) swapProcesses() {
 	}
 	for i := range w.objects {
 		swap(&w.objects[i].writer)
+	}
+	for i := range w.jobs {
+		swap(&w.jobs[i].request.owner)
 	}
 }
 
@@ -98,5 +102,8 @@ func (w *world) renumber() {
 	}
 	for i := range w.objects {
 		name(&w.objects[i].attempt)
+	}
+	for i := range w.jobs {
+		name(&w.jobs[i].request.attempt)
 	}
 }

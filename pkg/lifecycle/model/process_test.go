@@ -49,6 +49,11 @@ func (w *world) kill(i int) {
 			w.objects[k].writer = earlier
 		}
 	}
+	for k := range w.jobs {
+		if j := &w.jobs[k]; j.request.owner == w.owner(i) {
+			j.request.owner = earlier
+		}
+	}
 	w.procs[i] = process{}
 }
 
@@ -101,7 +106,7 @@ func (m *machine) begin(w world, i int) {
 // startPass mirrors pass.begin and resolveIdentifiers.
 func (p *process) startPass(w *world, c class) {
 	p.mode, p.pass = deciding, pass{}
-	if p.attempt != p.view.attempt || p.noted != p.view.phase {
+	if p.attempt != p.view.attempt || p.noted != p.view.phase || p.notedJob != p.view.job {
 		p.recent, p.seen, p.lagging = true, false, w.fuzzy()
 	}
 	p.noteAttempt()
@@ -132,7 +137,10 @@ func (p *process) noteAttempt() {
 	if p.attempt != p.view.attempt {
 		p.attempt, p.settled, p.answered = p.view.attempt, false, false
 	}
-	p.noted = p.view.phase
+	if p.notedJob != p.view.job {
+		p.overdue, p.ended = false, 0
+	}
+	p.noted, p.notedJob = p.view.phase, p.view.job
 }
 
 // settleDown ends the pass as soon as nothing is left to do: a last step that only says how it went reaches nobody.
@@ -142,6 +150,7 @@ func (m *machine) settleDown(w *world, i int) {
 		return
 	}
 	if m.next(p).Terminal() {
+		w.note(p)
 		p.end()
 	}
 }
@@ -189,6 +198,7 @@ func (m *machine) timers(w world, i int) {
 		n.procs[i].absentBefore = true
 		m.emit("a short time passes", false, n)
 	}
+	m.deadline(w, i)
 	m.settle(w, i)
 	m.close(w, i)
 	m.lead(w, i)
@@ -203,7 +213,7 @@ func (m *machine) settle(w world, i int) {
 		return
 	}
 	newer := func(attempt uint8) bool { return attempt == w.cr.attempt && attempt != p.attempt }
-	if w.underway(func(r request) bool { return r.op == opCreate && !newer(r.attempt) }) {
+	if w.inTransit(m.rules.noDeadline, func(r request) bool { return r.op == opCreate && !newer(r.attempt) }) {
 		return
 	}
 	n := w

@@ -32,6 +32,13 @@ type rules struct {
 	tickAfterLook    bool // the times are taken after a look instead of before it
 	forgetful        bool // a refused create wipes out that there was one before
 
+	// What holds for a server that does things later.
+	unrecordedJob   bool // a job is waited for before it is written down
+	vanishedFailed  bool // a job that the server no longer knows counts as failed, with nothing applied
+	noDeadline      bool // the settle time knows nothing of how long a job may run
+	failedIsNothing bool // a failed job counts as having left nothing
+	noEndWindow     bool // the end of a job opens no consistency window
+
 	// Assumptions.
 	frozen   bool // a process can be frozen between its last check and its send for longer than all waiting times
 	flapping bool // a read may again not show what an earlier read has shown, inside the consistency window
@@ -50,6 +57,15 @@ func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
 	}
 	if r.noBarrier {
 		f.Fenced = true
+	}
+	if r.unrecordedJob && f.Sent != nil && f.Sent.Outcome == lifecycle.Accepted {
+		f.Sent.Kept = true
+	}
+	if u := f.Underway; u != nil && r.vanishedFailed && u.Progress == lifecycle.ProgressForgotten {
+		u.Progress, u.Outcome, u.Kept = lifecycle.ProgressFailed, lifecycle.Rejected, true
+	}
+	if u := f.Underway; u != nil && r.failedIsNothing && u.Progress == lifecycle.ProgressFailed && u.Kept {
+		f.Look, f.Quiet, f.AbsentBefore, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere
 	}
 	if r.noProbe {
 		f.Probe = lifecycle.ProbeNotThere

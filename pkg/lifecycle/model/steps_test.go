@@ -11,6 +11,7 @@ func (m *machine) step(w world, i int) {
 	step := m.next(&w.procs[i])
 	label := string(step.Action)
 	if step.Terminal() {
+		w.note(&w.procs[i])
 		w.procs[i].end()
 		m.emit(label, false, w)
 		return
@@ -29,6 +30,16 @@ func (m *machine) step(w world, i int) {
 	case lifecycle.WriteIntent:
 		n := w
 		m.intend(&n, i)
+		m.done(label, n, i)
+	case lifecycle.KeepOperation:
+		n := w
+		m.keepJob(&n, i)
+		m.done(label, n, i)
+	case lifecycle.PollOperation:
+		m.poll(w, i)
+	case lifecycle.EndOperation:
+		n := w
+		m.endJob(&n, i)
 		m.done(label, n, i)
 	case lifecycle.SendCreate:
 		m.create(w, i)
@@ -89,6 +100,7 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 			Adoption: v1alpha1.AdoptNever, Deletion: v1alpha1.DeletionDelete, OnMissing: v1alpha1.MissingRecreate,
 			Drift: v1alpha1.DriftCorrect, Management: v1alpha1.ManagementFull,
 		},
+		CreatesLater: m.class.later, Underway: m.under(p),
 		CanCreate: true, CanUpdate: true, CanDelete: true,
 		Record: record, Confirmed: record == lifecycle.RecordCreated && p.confirmed,
 		Answer: [...]lifecycle.Answer{lifecycle.AnswerNone, lifecycle.AnswerAbsent, lifecycle.AnswerAdopt}[p.view.answer],
@@ -141,9 +153,9 @@ func (s sent) fact() *lifecycle.Sent {
 		Operation: [...]rest.Operation{"", rest.Create, rest.Update, rest.Delete}[s.op],
 		Outcome: [...]lifecycle.Outcome{
 			"", lifecycle.Success, lifecycle.Success, lifecycle.Absent, lifecycle.Conflict, lifecycle.Throttled,
-			lifecycle.Failed, lifecycle.NotSent, lifecycle.Ambiguous,
+			lifecycle.Failed, lifecycle.NotSent, lifecycle.Ambiguous, lifecycle.Accepted,
 		}[s.result],
-		Identified: s.identified, Kept: s.kept, Forgotten: s.forgotten,
+		Identified: s.identified, Kept: s.kept, Forgotten: s.forgotten, Earlier: s.earlier,
 	}
 }
 
@@ -192,7 +204,11 @@ func (m *machine) receive(w world, i int) {
 	if r.result != pending {
 		n := w
 		*n.answerTo(i) = request{}
-		n.procs[i].answer(m, &n, r.op, r.result, r.id)
+		id := r.id
+		if r.result == accepted {
+			id = r.job
+		}
+		n.procs[i].answer(m, &n, r.op, r.result, id)
 		m.done("is answered", n, i)
 	}
 	if w.left.losses == 0 || w.procs[i].deposed && r.result == pending && m.rules.frozen {
@@ -256,7 +272,10 @@ func (p *process) answer(m *machine, w *world, o op, r result, id uint8) {
 
 // take mirrors pass.mutate and what follows each send.
 func (p *process) take(o op, r result, id uint8) {
-	if r == success || r == unidentified || r == ambiguous {
+	if r == accepted {
+		p.handle = id
+	}
+	if r == success || r == unidentified || r == ambiguous || r == accepted {
 		if o != opDelete {
 			p.recent = true
 		}

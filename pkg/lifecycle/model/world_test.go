@@ -7,6 +7,7 @@ const (
 	ours     = 3 // objects that the server ever made for us; where the client chooses the name only the first is used
 	objects  = 4 // and one of somebody else, under a name or id of its own
 	requests = 6 // requests under way
+	jobs     = 3 // of what a server has accepted
 
 	earlier   = 9   // owner of what a process sent that is no longer there
 	noAttempt = 255 // the attempt of a process that has not looked yet
@@ -41,11 +42,17 @@ type resource struct {
 	gen                       uint8
 	answer                    answer
 	answerID                  uint8
+	job                       uint8 // the job that the record names, from 1; 0 for none
+	jobOp                     op
+	jobFailed                 result // of a create that has failed; pending otherwise
 }
 
 func (r resource) sameRecord(o resource) bool {
-	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged
+	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed
 }
+
+// endJob takes the job out of the record.
+func (r *resource) endJob() { r.job, r.jobOp, r.jobFailed = 0, noOp, pending }
 
 // object is one object outside. While it is fuzzy, reads may show it as it was before its last change.
 type object struct {
@@ -77,6 +84,7 @@ const (
 	failed
 	notSent
 	ambiguous
+	accepted
 )
 
 // request is a mutating request under way. It is pending until the server has done it; a process waits for it as long
@@ -89,6 +97,7 @@ type request struct {
 	attempt uint8
 	id      uint8 // the object that it is about, or has made
 	gen     uint8
+	job     uint8 // the job that it has begun
 }
 
 type mode uint8
@@ -125,6 +134,7 @@ type sent struct {
 	op                          op
 	result                      result
 	identified, kept, forgotten bool
+	earlier                     bool
 }
 
 // ticked are the facts that depend on time, as they were when the last look began or the last request was answered:
@@ -142,6 +152,10 @@ type pass struct {
 	intended, late           bool // late: the time for the create, counted from its intent, is over
 	compensating, unresolved bool
 	dependents               dependents
+	handle                   uint8 // the job that the server has just answered with
+	progress                 progress
+	failed                   result // what became of it
+	told                     bool   // the answer about a job named what it has made
 	sent                     sent
 	ticked                   ticked
 }
@@ -156,8 +170,10 @@ type memory struct {
 	lagging                  uint8 // bits of the objects that reads show as they are once the window is over
 	accepted                 uint8 // generation+1 of the last accepted update
 	absentOnce, absentBefore bool
-	deposed, current         bool // current: view is the newest version
-	heard                    bool // of the custom resources that refer to this one
+	deposed, current         bool  // current: view is the newest version
+	heard                    bool  // of the custom resources that refer to this one
+	notedJob, ended          uint8 // ended: the job that this process knows to be over
+	overdue                  bool
 }
 
 type process struct {
@@ -171,6 +187,7 @@ type process struct {
 type budget struct {
 	kills, splits, stale, losses, readFaults, refusals, undone, removals, edits, blackouts, forgeries uint8
 	strangers, misses                                                                                 uint8
+	fails, forgets, overdue                                                                           uint8
 }
 
 type bad uint8
@@ -179,9 +196,10 @@ const (
 	fine bad = iota
 	duplicate
 	leak
-	untimely // a create was sent although another may still take effect
-	stranger // something that is not ours was deleted or changed
-	orphaned // a delete was sent while others depend on the object
+	untimely   // a create was sent although another may still take effect
+	stranger   // something that is not ours was deleted or changed
+	orphaned   // a delete was sent while others depend on the object
+	unrecorded // a process waits for a job that is not written down
 )
 
 // dependents is what is known of the custom resources that refer to this one, or what is true of them.
@@ -199,6 +217,7 @@ type world struct {
 	former   resource // the version before, which a stale cache may begin with
 	objects  [objects]object
 	requests [requests]request
+	jobs     [jobs]job
 	procs    [slots]process
 	left     budget
 	referred dependents
@@ -281,6 +300,11 @@ func (w *world) lives() int {
 func (w *world) underway(fits func(request) bool) bool {
 	for _, r := range w.requests {
 		if r.op != noOp && r.result == pending && fits(r) {
+			return true
+		}
+	}
+	for _, j := range w.jobs {
+		if j.state == jobRunning && fits(j.request) {
 			return true
 		}
 	}

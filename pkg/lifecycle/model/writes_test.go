@@ -1,6 +1,9 @@
 package model
 
-import "github.com/restmapping/operator/api/v1alpha1"
+import (
+	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/lifecycle"
+)
 
 // The writes of a process to the custom resource, as pkg/engine/pass makes them.
 
@@ -26,7 +29,7 @@ func (m *machine) intend(w *world, i int) {
 	p.ids = 0
 	if m.class.chosen {
 		next.id, p.ids = 1, 1
-		if m.class.unique() {
+		if m.class.unique() && !m.class.later {
 			next.phase = created
 		}
 	}
@@ -52,6 +55,7 @@ func (m *machine) keep(w *world, i int) {
 		next := w.cr
 		next.finalizer, next.phase, next.id, next.forged = true, created, p.ids, false
 		next.answer, next.answerID, next.again = noAnswer, 0, false
+		next.endJob()
 		w.change(next, p)
 	default:
 		if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock {
@@ -60,8 +64,10 @@ func (m *machine) keep(w *world, i int) {
 		}
 		next := w.cr
 		next.phase, next.id, next.forged = created, p.ids, false
+		next.endJob()
 		w.change(next, p)
 	}
+	m.conclude(p, lifecycle.KeepIdentity)
 	p.noteAttempt()
 	p.confirmed = true
 	p.sent.kept = p.sent.op != noOp
@@ -94,7 +100,9 @@ func (m *machine) forget(w *world, i int) {
 	if p.view.answer != noAnswer {
 		next.answer, next.answerID = noAnswer, 0
 	}
+	next.endJob()
 	w.change(next, p)
+	m.conclude(p, lifecycle.ForgetIntent)
 	p.noteAttempt()
 	p.confirmed = false
 	p.sent.forgotten = p.sent.op != noOp
