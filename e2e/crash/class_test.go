@@ -37,9 +37,20 @@ func (c class) gvr() schema.GroupVersionResource {
 
 func (c class) path() string { return "/" + c.resource }
 
-// classes are all of them. Every object carries the uid of its custom resource, so that the server sees two live
-// objects of one custom resource; only the marked class may search for it.
+// doneLater says which servers the test is about: those that do everything later. The tests run one after the other.
+var doneLater bool
+
+// classes are all of those that the test is about.
 func classes() []class {
+	if doneLater {
+		return laterClasses()
+	}
+	return promptClasses()
+}
+
+// promptClasses are those whose server does everything at once. Every object carries the uid of its custom resource, so
+// that the server sees two live objects of one custom resource; only the marked class may search for it.
+func promptClasses() []class {
 	return []class{
 		{
 			name: "Upsert", kind: "Upsert", resource: "upserts", named: true,
@@ -120,7 +131,7 @@ const fields = `
 // manifest is the kind's CRD, the operator's rights for it and its mapping.
 func (c class) manifest(account, namespace string) string {
 	body := fields
-	if c.kind == "Chosen" {
+	if strings.HasSuffix(c.kind, "Chosen") {
 		body += "\n  - {from: metadata.name, to: id}"
 	}
 	return fmt.Sprintf(`

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,7 +87,7 @@ func (s *stage) install(ctx context.Context) error {
 	if err := installation.Prepare(ctx, admin, s.root, nil); err != nil {
 		return err
 	}
-	for _, c := range classes() {
+	for _, c := range slices.Concat(promptClasses(), laterClasses()) {
 		if err := controlplane.ApplyYAML(ctx, admin, []byte(c.manifest(installation.Release, installation.Namespace))); err != nil {
 			return err
 		}

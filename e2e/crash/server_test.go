@@ -124,5 +124,5 @@ func (s *server) broken() []string {
 
 // isCreate tells the creates of all classes.
 func isCreate(r *restfake.Request) bool {
-	return r.Method == http.MethodPost || r.Method == http.MethodPut && strings.HasPrefix(r.Path, "/upserts/")
+	return r.Method == http.MethodPost || r.Method == http.MethodPut && (strings.HasPrefix(r.Path, "/upserts/") || strings.HasPrefix(r.Path, "/laterupserts/"))
 }

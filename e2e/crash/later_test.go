@@ -1,0 +1,56 @@
+//go:build crash
+
+package crash_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/restmapping/operator/internal/restfake"
+)
+
+// later is how the operations of restfake are followed. The deadline is the shortest there is.
+const later = `async: {interval: 500ms, deadline: 10s, done: operation.body.status == 'Success', failed: operation.body.status == 'Failure', message: operation.body.error}`
+
+// laterClasses are the classes at servers that only accept changes, make them a while after, and forget that they did.
+func laterClasses() []class {
+	var all []class
+	for _, c := range promptClasses() {
+		resource := "later" + c.resource
+		c.mapping = strings.NewReplacer("/"+c.resource, "/"+resource).Replace(c.mapping)
+		for _, operation := range []string{"create: {", "update: {", "delete: {"} {
+			c.mapping = strings.ReplaceAll(c.mapping, operation, operation+later+", ")
+		}
+		c.mapping = strings.ReplaceAll(c.mapping, "assigned: response.body.id", "assigned: 'operation.body.?resource.?id.orValue(operation.body.?id)'")
+		c.name, c.kind, c.resource = c.name+", later", "Later"+c.kind, resource
+		c.collection.Later = &restfake.Later{After: 700 * time.Millisecond, ForgetAfter: 20 * time.Second}
+		if c.marked {
+			c.collection.Later.ForgetAfter = 100 * time.Millisecond // forgotten before it is asked about
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// laterPoints are the points that only an operation which is done later passes.
+func laterPoints() []point {
+	changes := []operation{creating, updating, deleting}
+	return []point{
+		{"after-accept-before-record", slices.Concat(changes, []operation{deletedWhileCreating})},
+		{"after-operation-record", changes},
+		{"during-poll", slices.Concat(changes, []operation{deletedWhileCreating})},
+		{"after-poll-before-record", changes},
+	}
+}
+
+// TestKilledAtEveryPointOfAnOperation is TestKilledAtEveryPoint for servers that do everything later.
+func TestKilledAtEveryPointOfAnOperation(t *testing.T) {
+	doneLater = true
+	t.Cleanup(func() { doneLater = false })
+	m := &matrix{scene: newScene(t), points: laterPoints(), cells: map[string]string{}}
+	m.walk()
+	m.report("killed at every point of an operation")
+	t.Logf("answers of a person for class None: %d\n%s", m.person.answered, m.table())
+}
