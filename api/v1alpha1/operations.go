@@ -294,7 +294,30 @@ type DeleteOperation struct {
 	// BodyExpression gives the body of a delete that needs one; observed is the object as read, when it was.
 	// +optional
 	BodyExpression Expression `json:"bodyExpression,omitempty"`
+	// Before are requests that make the object ready to be deleted, such as one that deactivates it. The first whose when
+	// holds is sent, then the object is looked at again, until none is left.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Before []DeleteStep `json:"before,omitempty"`
 	// Async says how to follow an operation that the server only accepts and does later.
 	// +optional
 	Async *Async `json:"async,omitempty"`
+}
+
+// DeleteStep is a request that is sent before the delete.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="before: encoding Raw needs bodyExpression and contentType"
+type DeleteStep struct {
+	// When says, of the object as it was read (observed), that this request is still to be sent. It must become false by
+	// the request's effect.
+	When            Expression `json:"when"`
+	RequestTemplate `json:",inline"`
+	// +optional
+	// +kubebuilder:default=POST
+	// +kubebuilder:validation:Enum=POST;PUT;PATCH;DELETE
+	Method string `json:"method,omitempty"`
+	// BodyExpression gives the body of a request that needs one; observed is the object as read.
+	// +optional
+	BodyExpression Expression `json:"bodyExpression,omitempty"`
 }

@@ -93,6 +93,10 @@ func deleteCreated(f Facts) Step {
 		return unmarked()
 	case f.Look == LookFound && !f.Ours():
 		return disputed(f)
+	case f.Look == LookFound && f.StepDue && f.JustStepped:
+		return Step{Action: Wait, Reason: v1alpha1.ReasonDeleting, Message: "a request of operations.delete.before was just sent, and reads may lag behind", Delay: DelayConsistency}
+	case f.Look == LookFound && f.StepDue:
+		return Step{Action: SendStep, Reason: v1alpha1.ReasonDeleting}
 	default:
 		return Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}
 	}
@@ -114,11 +118,26 @@ func lookFirst(f Facts) bool { return !f.Confirmed || f.LookBeforeDelete || f.Ab
 
 // afterDelete verifies: a server that accepted a delete has not yet done it.
 func afterDelete(f Facts) Step {
+	if f.Sent.Step {
+		return afterStep(f)
+	}
 	switch f.Sent.Outcome {
 	case Accepted:
 		return afterAccepted(f)
 	case Success, Absent, Ambiguous:
 		return verifyDeleted(f)
+	case Conflict:
+		return Step{Action: Wait, Delay: DelayServer}
+	default:
+		return refused(f.Sent.Outcome)
+	}
+}
+
+// afterStep ends the pass: the next one looks at what the request has done, and goes on from there.
+func afterStep(f Facts) Step {
+	switch f.Sent.Outcome {
+	case Success, Absent, Ambiguous, Accepted:
+		return Step{Action: Wait, Reason: v1alpha1.ReasonDeleting, Message: "a request of operations.delete.before was sent; the object is looked at again", Delay: DelayShort}
 	case Conflict:
 		return Step{Action: Wait, Delay: DelayServer}
 	default:

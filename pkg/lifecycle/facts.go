@@ -91,6 +91,8 @@ type Sent struct {
 	Kept bool
 	// Forgotten tells that the record was set to none since.
 	Forgotten bool
+	// Step tells that it was sent before the delete, to make the object ready for it.
+	Step bool
 	// Earlier tells that an earlier pass sent it, and that this one has learned how it ended.
 	Earlier bool
 }
@@ -130,6 +132,9 @@ type Facts struct {
 	// Stored tells that an output which was written with the answer to the recorded attempt names the object it made.
 	Stored bool
 
+	// StepDue tells, of an object that was found, that a request must be sent before it can be deleted; JustStepped that
+	// one was sent within the consistency window.
+	StepDue, JustStepped bool
 	// Look is what was observed in this pass, Equal whether the owned fields are as specified, Immutable whether
 	// a field differs that cannot be changed.
 	// AsSent tells whether no field differs that a create sends.
@@ -220,6 +225,8 @@ const (
 	SendUpdate Action = "SendUpdate"
 	// SendDelete sends the delete, once.
 	SendDelete Action = "SendDelete"
+	// SendStep sends a request that makes the object ready to be deleted, once.
+	SendStep Action = "SendStep"
 	// KeepOperation persists the operation that the server answered with.
 	KeepOperation Action = "KeepOperation"
 	// PollOperation asks how far it has come.

@@ -67,7 +67,7 @@ func TestOnlyASuccessIsAccepted(t *testing.T) {
 func TestTheRecordKeepsAnOperation(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	record := NewRecord("uid", "server", PhaseCreating).Accept(rest.Create, "/op/1", at)
+	record := NewRecord(Subject{UID: "uid"}, "server", PhaseCreating).Accept(rest.Create, "/op/1", at)
 	text, err := record.Encode()
 	if want := `{"v":1,"uid":"uid","endpoint":"server","phase":"Creating","op":{"op":"Create","url":"/op/1","at":"2026-05-01T12:00:00Z"}}`; err != nil || text != want {
 		t.Errorf("written as %s, %v", text, err)

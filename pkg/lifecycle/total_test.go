@@ -14,7 +14,7 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
 var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
@@ -64,6 +64,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 	switch a {
 	case Observe:
 		f.Look = rapid.SampledFrom([]Look{LookImpossible, LookFailed, LookAbsent, LookFound, LookSeveral}).Draw(t, "look")
+		f.StepDue = f.Look == LookFound && rapid.Bool().Draw(t, "step")
 		f.Equal, f.Immutable = rapid.Bool().Draw(t, "equal"), rapid.Bool().Draw(t, "immutable")
 		f.AsSent = f.Equal && !f.Immutable || rapid.Bool().Draw(t, "asSent")
 	case CheckProbe:
@@ -74,7 +75,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		if f.RecordedFirst() {
 			f.Record = RecordCreated
 		}
-	case SendCreate, SendUpdate, SendDelete:
+	case SendCreate, SendUpdate, SendDelete, SendStep:
 		e.send(t, f, a)
 	case KeepOperation:
 		f.Sent.Kept = true
@@ -112,13 +113,18 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a create without its intent just before: %v", e.done)
 	case a == SendUpdate && f.Look != LookFound:
 		t.Fatalf("an update of what was not seen: %v", e.done)
-	case a == SendDelete && f.Dependents != DependentsNone:
-		t.Fatalf("a delete of what others depend on: %+v", f)
-	case a == SendDelete && (!f.Deleting || f.Record != RecordCreated):
+	case (a == SendDelete || a == SendStep) && f.Dependents != DependentsNone:
+		t.Fatalf("a delete, or a step towards it, of what others depend on: %+v", f)
+	case a == SendDelete && f.StepDue && f.Look == LookFound:
+		t.Fatalf("a delete of what is not ready for it: %v", e.done)
+	case a == SendStep && f.Look != LookFound:
+		t.Fatalf("a step for what was not seen: %v", e.done)
+	case (a == SendDelete || a == SendStep) && (!f.Deleting || f.Record != RecordCreated):
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
 	f.Sent = &Sent{
-		Operation: map[Action]rest.Operation{SendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete}[a],
+		Operation: map[Action]rest.Operation{SendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete, SendStep: rest.Delete}[a],
+		Step:      a == SendStep,
 		Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
 	}
 	f.Look, f.Intended = LookNotYet, false
@@ -159,6 +165,6 @@ func anyFacts(t *rapid.T) Facts {
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
 		Look:   LookNotYet, Probe: ProbeNotYet,
 		Stored: flag("stored"), Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
-		AbsentBefore: flag("absentBefore"),
+		AbsentBefore: flag("absentBefore"), JustStepped: flag("stepped"),
 	}
 }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,12 +85,31 @@ func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
 	c.method(plan, o.Method, http.MethodDelete, http.MethodDelete, http.MethodPost, http.MethodPut, http.MethodPatch)
 	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
 	plan.async = c.async(o.Async, plan)
+	for i := range o.Before {
+		c.compileStep(plan, i, &o.Before[i])
+	}
+}
+
+// compileStep compiles a request that is sent before the delete.
+func (c *compiler) compileStep(of *operationPlan, i int, o *v1alpha1.DeleteStep) {
+	field := fmt.Sprintf("%s.before[%d]", of.field, i)
+	plan := c.templateAt(rest.Delete, field, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete)
+	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
+	when := c.require(o.When, field+".when", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Identifiers)
+	of.before = append(of.before, stepPlan{when: when, request: plan})
 }
 
 // template compiles what every operation has. more are variables that only some operations know.
 func (c *compiler) template(operation rest.Operation, t *v1alpha1.RequestTemplate, more ...celrules.Variable) *operationPlan {
+	plan := c.templateAt(operation, "spec.operations."+strings.ToLower(string(operation)), t, more...)
+	c.program.operations[operation] = plan
+	return plan
+}
+
+func (c *compiler) templateAt(operation rest.Operation, field string, t *v1alpha1.RequestTemplate, more ...celrules.Variable) *operationPlan {
 	plan := &operationPlan{
-		operation: operation, field: "spec.operations." + strings.ToLower(string(operation)),
+		operation: operation, field: field,
 		accept: t.Accept, body: v1alpha1.BodyNone, contentType: t.ContentType, encoding: orDefault(t.Encoding, v1alpha1.EncodingJSON),
 	}
 	plan.path = c.path(t.Path, plan.field+".path")
@@ -98,7 +118,6 @@ func (c *compiler) template(operation rest.Operation, t *v1alpha1.RequestTemplat
 	if t.Accept != "" && !isHeaderValue(t.Accept) {
 		c.fail(plan.field+".accept", "the value cannot stand in a header")
 	}
-	c.program.operations[operation] = plan
 	return plan
 }
 

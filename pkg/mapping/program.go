@@ -82,8 +82,16 @@ type operationPlan struct {
 	lock *expression
 	// selected is nil when the mapping does not say where the object is.
 	selected *expression
+	// before are sent before it, each while its condition holds.
+	before []stepPlan
 	// async is nil for an operation that the server does at once.
 	async *asyncPlan
+}
+
+// stepPlan is a request that is sent while a condition on the object holds.
+type stepPlan struct {
+	when    *expression
+	request *operationPlan
 }
 
 type parameterPlan struct {

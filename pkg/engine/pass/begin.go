@@ -35,7 +35,7 @@ func (u *run) begin(ctx context.Context) {
 		AllChosen: !u.program.HasAssignedIdentifiers(), CreatesLater: u.program.Later(rest.Create) > 0,
 		// An identifier that only a list shows may have changed since it was recorded.
 		// With a marker it is the mark that says whose the object is.
-		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
+		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.program.HasDeleteSteps() || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
 		Record:           u.opened.State,
 		Look:             lifecycle.LookNotYet,
 		Probe:            lifecycle.ProbeNotYet,
@@ -154,6 +154,7 @@ func (u *run) tick() {
 	u.facts.JustWritten = m.acceptedGeneration == u.obj.GetGeneration() && m.acceptedProgram == u.program &&
 		!passed(m.lastWrite, t.Window)
 	u.tickOperation()
+	u.facts.JustStepped = !passed(m.steppedAt, t.Window)
 	u.facts.AbsentBefore = !m.absentAt.IsZero() && passed(m.absentAt, shortDelay) && !u.open(m.absentAt)
 }
 

@@ -54,6 +54,8 @@ type memory struct {
 	owed *run
 	// absentAt is when the object was first found absent, of looks that all found it absent.
 	absentAt time.Time
+	// steppedAt is when a request that comes before the delete was sent last.
+	steppedAt time.Time
 	// operation is what this process knows of the operation that the record names.
 	operation operationMemory
 	// failures counts looks that failed in a row; goodAt is when the last one worked.

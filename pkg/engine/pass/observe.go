@@ -277,6 +277,9 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 	}
 	u.facts.Equal = len(comparison.Differences) == 0 && !u.secretChanged
 	u.facts.Immutable, u.facts.AsSent = len(comparison.Immutable) > 0, comparison.AsSent
+	if stop := u.findStep(ctx); stop != nil {
+		return stop
+	}
 	u.noteDrift()
 	m := u.mem
 	m.seenSince, m.absentAt, m.failures, m.goodAt = true, noTime, 0, u.Clock.Now()

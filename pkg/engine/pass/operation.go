@@ -72,7 +72,7 @@ func (u *run) tickOperation() {
 // acceptance finds out whether a success only means that the server will do it later. An update or a delete that names
 // no operation counts as done: the look that follows shows what became of it. A create that names none is waited for.
 func (u *run) acceptance(ctx context.Context, req rest.Request, x rest.Exchange, v lifecycle.Verdict) lifecycle.Verdict {
-	if v.Outcome != lifecycle.Success || x.Response == nil || x.Failure != nil {
+	if u.stepping || v.Outcome != lifecycle.Success || x.Response == nil || x.Failure != nil {
 		return v
 	}
 	accepted, handle, err := u.pass.Accepted(ctx, req.Operation, x.Response)

@@ -56,6 +56,9 @@ type run struct {
 	given bool
 	// drifted are the paths that somebody changed outside.
 	drifted []string
+	// step is the request that must be sent before the delete, when facts.StepDue; stepping tells that it is being sent.
+	step     int
+	stepping bool
 	// handle is where the operation is asked about that the server has just accepted, wish when it wants to be asked.
 	handle string
 	wish   time.Duration
@@ -127,7 +130,7 @@ func needsEndpoint(step lifecycle.Step) bool {
 	switch step.Action {
 	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate,
 		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity,
-		lifecycle.KeepOperation, lifecycle.PollOperation, lifecycle.EndOperation:
+		lifecycle.SendStep, lifecycle.KeepOperation, lifecycle.PollOperation, lifecycle.EndOperation:
 		return true
 	default:
 		return false
@@ -184,6 +187,8 @@ func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
 		return u.sendUpdate(ctx)
 	case lifecycle.SendDelete:
 		return u.sendDelete(ctx)
+	case lifecycle.SendStep:
+		return u.sendStep(ctx)
 	case lifecycle.KeepOperation:
 		return u.keepOperation(ctx)
 	case lifecycle.PollOperation:
