@@ -132,6 +132,12 @@ func TestWhatAnAsyncCannotSay(t *testing.T) {
 	}
 }
 
+func TestAnOutputOfACreateThatIsDoneLaterIsRefused(t *testing.T) {
+	t.Parallel()
+	got := compileErrors(t, widgetTarget(t), creatingLater(v1alpha1.Async{}), output(v1alpha1.Output{Data: data("a", "response.body.token"), Operations: onCreate}))
+	wantOneError(t, got, "spec.outputs[0].operations", "async")
+}
+
 func TestTheTimesOfAnOperation(t *testing.T) {
 	t.Parallel()
 	p := compiled(t, creatingLater(v1alpha1.Async{Deadline: metav1.Duration{Duration: time.Hour}}))

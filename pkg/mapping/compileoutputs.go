@@ -79,4 +79,7 @@ func (c *compiler) checkOutput(output v1alpha1.Output, field string) {
 	if slices.Contains(output.Operations, v1alpha1.OnCreate) && c.program.operations[rest.Create] == nil {
 		c.fail(field+".operations", "the values are those of a create, and the mapping has no operations.create")
 	}
+	if slices.Contains(output.Operations, v1alpha1.OnCreate) && c.program.Later(rest.Create) > 0 {
+		c.fail(field+".operations", "operations.create is async: the answer to the create may come before there is anything to show; take the values from a look, without operations")
+	}
 }
