@@ -160,6 +160,7 @@ func createOverdue(f Facts) Step {
 		if provablyOurs(f) || f.Equal {
 			return Step{Action: KeepIdentity}
 		}
+	default:
 	}
 	return Step{Action: Stall, Reason: v1alpha1.ReasonOperationTimedOut, Message: "the server accepted the create, and its operation has not come to an end within operations.create.async.deadline; it is asked about again; look at the server, or answer with annotation " + v1alpha1.ResolveAnnotation}
 }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -148,7 +149,7 @@ func TestTheTimesOfAnOperation(t *testing.T) {
 		t.Error("the defaults do not stand in")
 	}
 	req := widgetPass(t, p, `{}`).PollRequest(rest.Create, "/op/1?x=1")
-	if req.Method != "GET" || req.Follow != "/op/1?x=1" || req.Operation != rest.Poll || req.Operation.Mutating() {
+	if req.Method != http.MethodGet || req.Follow != "/op/1?x=1" || req.Operation != rest.Poll || req.Operation.Mutating() {
 		t.Errorf("the question is %+v", req)
 	}
 }

@@ -171,6 +171,7 @@ func (u *run) askProgress(ctx context.Context, url string) {
 			u.know(u.pass.AssignedByOperation(ctx, x.Response))
 			u.nameOperation(u.ids)
 		}
+	default: // there is nothing to note
 	}
 	u.noteEnd()
 }
