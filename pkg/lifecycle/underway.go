@@ -134,7 +134,7 @@ func createFailed(f Facts) Step {
 // foundAfterFailure: what was absent before the create, and is there after it failed, is half made or somebody else's.
 func foundAfterFailure(f Facts) Step {
 	switch {
-	case provablyOurs(f), f.Equal, f.Policy.Adoption == v1alpha1.AdoptByIdentity:
+	case provablyOurs(f), f.AsSent, f.Policy.Adoption == v1alpha1.AdoptByIdentity:
 		return Step{Action: KeepIdentity}
 	case f.Underway.Outcome != Failed:
 		return Step{Action: ForgetIntent}
@@ -157,7 +157,7 @@ func createOverdue(f Facts) Step {
 	case LookFailed:
 		return Step{Action: Retry, Reason: v1alpha1.ReasonObservationFailed}
 	case LookFound:
-		if provablyOurs(f) || f.Equal {
+		if provablyOurs(f) || f.AsSent {
 			return Step{Action: KeepIdentity}
 		}
 	default:

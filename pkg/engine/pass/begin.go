@@ -159,8 +159,11 @@ func (u *run) tick() {
 }
 
 // open tells that the create which is being recovered could still take effect at that time: what was not there then may
-// have come since.
+// have come since. One whose operation is known to have failed is over, and looks from before that were forgotten.
 func (u *run) open(at time.Time) bool {
+	if under := u.facts.Underway; under != nil && under.Kept && under.Progress == lifecycle.ProgressFailed {
+		return false
+	}
 	return u.facts.Record == lifecycle.RecordCreating && at.Before(u.mem.attemptSince.Add(u.timing().Settle()))
 }
 
