@@ -112,7 +112,12 @@ func found(f Facts) Step {
 
 // disputed: what is there under the key of our create may be of ours, with another specification, or of somebody else.
 func disputed(f Facts) Step {
-	if f.Answer == AnswerAbsent {
+	switch {
+	case f.recordedFirst() && !f.Fenced:
+		// A person is asked, and heard, when no create of an earlier process can come any more: what is said before may be
+		// untrue afterwards, and a record of None lets the custom resource go at once.
+		return Step{Action: Wait, Reason: v1alpha1.ReasonWaitingForSettle, Delay: DelayFence}
+	case f.Answer == AnswerAbsent:
 		return Step{Action: ForgetIntent}
 	}
 	return Step{Action: Stall, Reason: v1alpha1.ReasonNotAdoptable, Message: "the answer to the create was lost, and an object with its key is there that is not as it was sent: it is somebody else's, or was made before the last change of the specification; look there, and answer with annotation " + v1alpha1.ResolveAnnotation}

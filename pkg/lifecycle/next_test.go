@@ -207,7 +207,7 @@ func TestNextAfterConflict(t *testing.T) {
 		"what differs is not, and that is written":               {facts(uniqueKey, c, taken, looked(LookFound)), Step{Action: ForgetIntent}},
 		"then it says so":                                        {facts(uniqueKey, record(RecordNone), createdAs(Conflict, Sent{Forgotten: true}), looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
 		"it may be taken over":                                   {facts(uniqueKey, c, adoptByIdentity, taken, looked(LookFound)), Step{Action: KeepIdentity}},
-		"what an earlier attempt may have made is for a person":  {facts(uniqueKey, c, unresolved, taken, looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
+		"what an earlier attempt may have made is for a person":  {facts(uniqueKey, c, unresolved, fenced, taken, looked(LookFound)), stalls(v1alpha1.ReasonNotAdoptable)},
 		"an upsert that an earlier attempt may have won is ours": {facts(upsert, c, unresolved, taken, looked(LookFound)), Step{Action: KeepIdentity}},
 		"what cannot be seen is retried, written down":           {facts(uniqueKey, c, taken, looked(LookAbsent)), Step{Action: ForgetIntent}},
 		"several are for a person":                               {facts(uniqueKey, c, taken, looked(LookSeveral)), stalls(v1alpha1.ReasonAmbiguousMatch)},
@@ -225,17 +225,18 @@ func TestNextOwnsWhatItHasMade(t *testing.T) {
 	with := func(more ...func(*Facts)) Facts { return facts(append(append([]func(*Facts){}, open...), more...)...) }
 	gone := func(f *Facts) { f.Deleting, f.Finalizer = true, true }
 	checkNext(t, map[string]nextCase{
-		"what differs is for a person":               {with(), stalls(v1alpha1.ReasonNotAdoptable)},
+		"what differs is for a person":               {with(fenced), stalls(v1alpha1.ReasonNotAdoptable)},
 		"what is as sent is ours":                    {with(equal), finishes(v1alpha1.ReasonInSync)},
 		"what was confirmed is corrected":            {with(confirmed), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
 		"a person may say that it is ours":           {with(answering(AnswerAdopt)), Step{Action: KeepIdentity}},
-		"a person may say that it is not":            {with(answering(AnswerAbsent)), Step{Action: ForgetIntent}},
+		"a person may say that it is not":            {with(answering(AnswerAbsent), fenced), Step{Action: ForgetIntent}},
+		"and is heard when no create is under way":   {with(answering(AnswerAbsent)), waits(v1alpha1.ReasonWaitingForSettle, DelayFence)},
 		"the policy may say so":                      {with(adoptByIdentity), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
 		"an upsert has replaced it anyway":           {with(upsert), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
 		"an id of the server is proof":               {with(safety(v1alpha1.SafetyUniqueKey, false)), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
-		"a deletion leaves what differs":             {with(gone), stalls(v1alpha1.ReasonNotAdoptable)},
+		"a deletion leaves what differs":             {with(gone, fenced), stalls(v1alpha1.ReasonNotAdoptable)},
 		"a deletion takes what is as sent":           {with(gone, equal), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
-		"a deletion lets go what is somebody else's": {with(gone, answering(AnswerAbsent)), Step{Action: ForgetIntent}},
+		"a deletion lets go what is somebody else's": {with(gone, answering(AnswerAbsent), fenced), Step{Action: ForgetIntent}},
 	})
 }
 

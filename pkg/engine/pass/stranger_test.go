@@ -55,6 +55,9 @@ func TestAKeyThatSomebodyElseTookMeanwhileIsTheirs(t *testing.T) {
 			b.taken(map[string]any{"id": "one", "size": 9})
 			attempt := b.record("one").Attempt
 			b.look("one")
+			b.wantCondition("one", v1alpha1.ConditionReady, "Unknown WaitingForSettle") // an earlier create may still come
+			b.advance(settleTime)
+			b.look("one")
 			b.wantCondition("one", v1alpha1.ConditionStalled, "True NotAdoptable")
 			b.wantMessage("one", v1alpha1.ConditionStalled, "fields: size", v1alpha1.ResolveAnnotation+"=absent@"+attempt, "adopt=<id>@"+attempt)
 			if tc.answer != nil {

@@ -178,6 +178,11 @@ func (m *machine) asked(w *world) bool {
 	if m.class.safety != v1alpha1.SafetyUniqueKey || m.class.chosen && w.cr.mirrored && !w.cr.again {
 		return false
 	}
+	for i := range w.procs {
+		if m.class.chosen && w.procs[i].intended {
+			return false // the barrier comes first
+		}
+	}
 	open := w.cr.phase == creating || w.cr.phase == created && m.class.chosen
 	if open && w.cr.answer == saysAdopt {
 		return true
