@@ -113,7 +113,7 @@ func found(f Facts) Step {
 // disputed: what is there under the key of our create may be of ours, with another specification, or of somebody else.
 func disputed(f Facts) Step {
 	switch {
-	case f.recordedFirst() && !f.Fenced:
+	case f.RecordedFirst() && !f.Fenced:
 		// A person is asked, and heard, when no create of an earlier process can come any more: what is said before may be
 		// untrue afterwards, and a record of None lets the custom resource go at once.
 		return Step{Action: Wait, Reason: v1alpha1.ReasonWaitingForSettle, Delay: DelayFence}
