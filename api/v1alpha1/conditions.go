@@ -102,4 +102,9 @@ const (
 	ReasonProbeSucceeded      = "ProbeSucceeded"
 	ReasonConfigured          = "Configured"
 	ReasonInvalidEndpoint     = "InvalidEndpoint"
+
+	ReasonServiceAccountNotFound   = "ServiceAccountNotFound"
+	ReasonServiceAccountNotAllowed = "ServiceAccountNotAllowed"
+	ReasonVaultDenied              = "VaultDenied"
+	ReasonVaultUnavailable         = "VaultUnavailable"
 )

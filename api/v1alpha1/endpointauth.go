@@ -1,12 +1,36 @@
 package v1alpha1
 
-// SecretKeyReference names one key of a Secret: in the endpoint's namespace, or in the operator's for a
-// ClusterRestEndpoint. The Secret carries the label restmapping.dev/allow-read: "true".
+// SecretKeyReference says where a secret value is: one key of a Secret, in the endpoint's namespace or in the operator's for
+// a ClusterRestEndpoint, which carries the label restmapping.dev/allow-read: "true"; a file; or a secret in Vault.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.file), has(self.vault)].filter(x, x).size() == 1 && has(self.name) == has(self.key)",message="exactly one of name with key, file, and vault"
 type SecretKeyReference struct {
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+	// File is a path below the directory that the operator was started with (--credentials-directory). Only for a
+	// ClusterRestEndpoint.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9_-][A-Za-z0-9._-]*$`
+	// +kubebuilder:validation:MaxLength=512
+	File string `json:"file,omitempty"`
+	// Vault is a key of a secret in the Vault of spec.vault.
+	// +optional
+	Vault *VaultReference `json:"vault,omitempty"`
+}
+
+// VaultReference names one key of a secret of the KV engine, version 2.
+type VaultReference struct {
+	// Path below the mount, without "data/".
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`
+	// +kubebuilder:validation:MaxLength=512
+	Path string `json:"path"`
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
@@ -22,7 +46,7 @@ type SecretReference struct {
 
 // Auth is a credential.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.bearer), has(self.basic), has(self.headers), has(self.apiKey), has(self.oauth2), has(self.session)].filter(x, x).size() == 1",message="auth: exactly one of bearer, basic, headers, apiKey, oauth2 and session"
+// +kubebuilder:validation:XValidation:rule="[has(self.bearer), has(self.basic), has(self.headers), has(self.apiKey), has(self.oauth2), has(self.session), has(self.serviceAccountToken)].filter(x, x).size() == 1",message="auth: exactly one of bearer, basic, headers, apiKey, oauth2, session and serviceAccountToken"
 type Auth struct {
 	// Bearer sends Authorization: Bearer <token> (RFC 6750).
 	// +optional
@@ -46,6 +70,32 @@ type Auth struct {
 	// Session logs in with a request, and sends what that gave until the server refuses it.
 	// +optional
 	Session *SessionAuth `json:"session,omitempty"`
+	// ServiceAccountToken gets a token of a Kubernetes ServiceAccount for an audience and sends it.
+	// +optional
+	ServiceAccountToken *ServiceAccountTokenAuth `json:"serviceAccountToken,omitempty"`
+}
+
+// ServiceAccountTokenAuth is a bearer token that the cluster itself makes (TokenRequest): in the endpoint's namespace, or
+// in the operator's for a ClusterRestEndpoint.
+type ServiceAccountTokenAuth struct {
+	// ServiceAccountName names the account. It carries the label restmapping.dev/allow-token: "true".
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	ServiceAccountName string `json:"serviceAccountName"`
+	// Audiences are whom the token is for; a server that checks it takes no other.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Audiences []string `json:"audiences"`
+	// ExpirationSeconds is how long a token is asked for; the cluster may give another time. It is renewed before its end.
+	// +optional
+	// +kubebuilder:default=3600
+	// +kubebuilder:validation:Minimum=600
+	// +kubebuilder:validation:Maximum=86400
+	ExpirationSeconds int64 `json:"expirationSeconds,omitempty"`
 }
 
 // BearerAuth is a bearer token.

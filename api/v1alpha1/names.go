@@ -19,6 +19,8 @@ const (
 	OutputLabel = Group + "/output"
 	// OutputAnnotation on such an object says which create its values are from. Nobody else writes it.
 	OutputAnnotation = Group + "/output-of"
+	// AllowTokenLabel on a ServiceAccount, with the value "true", lets endpoints of its namespace send its tokens.
+	AllowTokenLabel = Group + "/allow-token"
 	// MappingFinalizer keeps a mapping while custom resources still carry Finalizer.
 	MappingFinalizer = Group + "/mapping-in-use"
 )

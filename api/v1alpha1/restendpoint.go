@@ -17,6 +17,17 @@ type RestEndpoint struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.bearer) && has(self.auth.bearer.tokenRef.file))",fieldPath=".auth.bearer.tokenRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.basic) && has(self.auth.basic.usernameRef) && has(self.auth.basic.usernameRef.file))",fieldPath=".auth.basic.usernameRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.basic) && has(self.auth.basic.passwordRef.file))",fieldPath=".auth.basic.passwordRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.apiKey) && has(self.auth.apiKey.valueRef.file))",fieldPath=".auth.apiKey.valueRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.oauth2) && has(self.auth.oauth2.clientIDRef) && has(self.auth.oauth2.clientIDRef.file))",fieldPath=".auth.oauth2.clientIDRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.oauth2) && has(self.auth.oauth2.clientSecretRef.file))",fieldPath=".auth.oauth2.clientSecretRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.proxy) && has(self.proxy.basic) && has(self.proxy.basic.usernameRef) && has(self.proxy.basic.usernameRef.file))",fieldPath=".proxy.basic.usernameRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.proxy) && has(self.proxy.basic) && has(self.proxy.basic.passwordRef.file))",fieldPath=".proxy.basic.passwordRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.vault) && has(self.vault.tokenRef) && has(self.vault.tokenRef.file))",fieldPath=".vault.tokenRef.file",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.headers)) || self.auth.headers.all(h, !has(h.valueRef.file))",fieldPath=".auth.headers",message="only a ClusterRestEndpoint reads files"
+	// +kubebuilder:validation:XValidation:rule="!(has(self.auth) && has(self.auth.session) && has(self.auth.session.login.fields)) || self.auth.session.login.fields.all(f, !has(f.valueRef) || !has(f.valueRef.file))",fieldPath=".auth.session.login.fields",message="only a ClusterRestEndpoint reads files"
 	Spec EndpointSpec `json:"spec"`
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status EndpointStatus `json:"status,omitempty"`
@@ -70,6 +81,9 @@ type EndpointSpec struct {
 	// Auth is the credential; none by default.
 	// +optional
 	Auth *Auth `json:"auth,omitempty"`
+	// Vault is where references with vault read.
+	// +optional
+	Vault *Vault `json:"vault,omitempty"`
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 	// Proxy is what every connection goes through; that of the operator's environment by default.

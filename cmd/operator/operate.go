@@ -38,7 +38,7 @@ func operate(ctx context.Context, o options) error {
 	return operator.Run(ctx, operator.Options{
 		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
 		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
-		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
+		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, CredentialsDirectory: o.credentialsDirectory, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
 		Webhook:     webhookOf(o),
 		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: zapr.NewLogger(logger).WithValues("commit", commit),
 	})

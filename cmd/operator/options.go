@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ type options struct {
 	namespace                     string
 	watchNamespaces               []string
 	allowCIDRs, refuseCIDRs       []string
+	credentialsDirectory          string
 	concurrency                   int
 	minInterval, drainTimeout     time.Duration
 	qps                           float32
@@ -63,6 +65,7 @@ func (o *options) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.watchNamespaces, "watch-namespaces", nil, "serve custom resources of these namespaces only; all by default")
 	f.StringSliceVar(&o.allowCIDRs, "allow-cidrs", nil, "ranges that endpoints may connect to although they are refused otherwise (loopback, link-local, metadata services, the API server); give as few as possible")
 	f.StringSliceVar(&o.refuseCIDRs, "refuse-cidrs", nil, "further ranges that endpoints may not connect to, such as those of the nodes; --allow-cidrs wins")
+	f.StringVar(&o.credentialsDirectory, "credentials-directory", "", "the directory below which ClusterRestEndpoints may read credentials from files; none by default")
 	f.IntVar(&o.concurrency, "concurrency", 4, "how many custom resources of one mapping are worked on at once")
 	f.DurationVar(&o.minInterval, "min-sync-interval", 30*time.Second, "the shortest interval that a mapping can ask for")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 45*time.Second, "how long passes under way may take to end when the operator stops")
@@ -115,6 +118,7 @@ func (o *options) validate() error {
 	_, err = ranges(o.refuseCIDRs)
 	check(err == nil, fmt.Sprint("--refuse-cidrs: ", err))
 	check(o.concurrency > 0 && o.concurrency <= 256, "--concurrency: give a number from 1 to 256")
+	check(o.credentialsDirectory == "" || filepath.IsAbs(o.credentialsDirectory), "--credentials-directory: give an absolute path")
 	check(o.minInterval >= time.Second, "--min-sync-interval: give at least 1s")
 	check(o.drainTimeout > 0, "--drain-timeout: give a positive time")
 	check(o.logFormat == "json" || o.logFormat == "console", "--log-format: give json or console")

@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 			[]string{
 				"--metrics-bind-address=0", "--health-probe-bind-address=:1", "--leader-elect", "--leader-elect-lease-duration=30s",
 				"--leader-elect-renew-deadline=20s", "--leader-elect-retry-period=5s", "--namespace=ours", "--watch-namespaces=a,b", "--watch-namespaces=c",
-				"--allow-cidrs=127.0.0.0/8,::1/128", "--refuse-cidrs=10.250.0.0/16",
+				"--credentials-directory=/c", "--allow-cidrs=127.0.0.0/8,::1/128", "--refuse-cidrs=10.250.0.0/16",
 				"--concurrency=1", "--min-sync-interval=1s", "--drain-timeout=1m", "--kube-api-qps=1", "--kube-api-burst=2", "--log-level=debug",
 				"--log-format=console", "--kubeconfig=/k", "--webhook-port=9443", "--webhook-cert-dir=/c", "--webhook-secret=s",
 				"--webhook-configuration=w", "--webhook-dns-name=d",
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 			nil,
 			options{
 				metricsAddress: "0", healthAddress: ":1", leaderElect: true, leaseDuration: 30 * time.Second, renewDeadline: 20 * time.Second,
-				retryPeriod: 5 * time.Second, namespace: "ours", watchNamespaces: []string{"a", "b", "c"}, allowCIDRs: []string{"127.0.0.0/8", "::1/128"}, refuseCIDRs: []string{"10.250.0.0/16"}, concurrency: 1, minInterval: time.Second,
+				retryPeriod: 5 * time.Second, namespace: "ours", watchNamespaces: []string{"a", "b", "c"}, credentialsDirectory: "/c", allowCIDRs: []string{"127.0.0.0/8", "::1/128"}, refuseCIDRs: []string{"10.250.0.0/16"}, concurrency: 1, minInterval: time.Second,
 				drainTimeout: time.Minute, qps: 1, burst: 2, logLevel: "debug", logFormat: "console", kubeconfig: "/k",
 				webhookPort: 9443, webhookCertDir: "/c", webhookSecret: "s", webhookConfiguration: "w", webhookDNSName: "d",
 			},
@@ -105,6 +105,7 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 		"no namespace":                   {nil, nil, []string{"--namespace", "POD_NAMESPACE"}},
 		"a range that is none":           {[]string{"--namespace=x", "--allow-cidrs=10.0.0.1"}, nil, []string{"--allow-cidrs", "10.0.0.1", "10.1.0.0/16"}},
 		"a refused range that is none":   {[]string{"--namespace=x", "--refuse-cidrs=nodes"}, nil, []string{"--refuse-cidrs", "nodes"}},
+		"credentials somewhere":          {[]string{"--namespace=x", "--credentials-directory=here"}, nil, []string{"--credentials-directory", "absolute"}},
 		"no workers":                     {[]string{"--namespace=x", "--concurrency=0"}, nil, []string{"--concurrency", "1 to 256"}},
 		"too many workers":               {[]string{"--namespace=x", "--concurrency=257"}, nil, []string{"--concurrency"}},
 		"an interval of a moment":        {[]string{"--namespace=x", "--min-sync-interval=999ms"}, nil, []string{"--min-sync-interval", "1s"}},

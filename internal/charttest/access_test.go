@@ -321,3 +321,45 @@ func TestOperatorMakesOneSecretAndReadsItByName(t *testing.T) {
 		})
 	}
 }
+
+// TestTokensAreGrantedOnRequestAlone: whoever may make tokens of every ServiceAccount may do what they may.
+func TestTokensAreGrantedOnRequestAlone(t *testing.T) {
+	t.Parallel()
+	tokens := func(values map[string]any) []grant {
+		var got []grant
+		for _, g := range grantsOf(t, Objects(t, values)) {
+			if strings.HasPrefix(g.Resource, "serviceaccounts") {
+				got = append(got, g)
+			}
+		}
+		return got
+	}
+	if got := tokens(managed()); len(got) > 0 {
+		t.Errorf("granted without being asked for: %v", got)
+	}
+	for name, tc := range map[string]struct {
+		values map[string]any
+		where  []string
+	}{
+		"cluster":    {managed(), []string{everywhere}},
+		"namespaces": {managed("team-a"), []string{"team-a", Namespace}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.values["rbac"] = map[string]any{"serviceAccountTokens": true}
+			var want []grant
+			for _, namespace := range tc.where {
+				want = append(want, grant{Namespace: namespace, Resource: "serviceaccounts", Verb: "get"}, grant{Namespace: namespace, Resource: "serviceaccounts/token", Verb: "create"})
+			}
+			got := tokens(tc.values)
+			byText := func(a, b grant) int {
+				return strings.Compare(a.Namespace+a.Resource, b.Namespace+b.Resource)
+			}
+			slices.SortFunc(got, byText)
+			slices.SortFunc(want, byText)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("rights on tokens (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

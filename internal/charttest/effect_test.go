@@ -27,6 +27,8 @@ func others() map[string]any {
 		"rbac.userRoles":             false,
 		"managedKinds":               []any{map[string]any{"group": "example.com", "resources": []any{"things"}}},
 		"watchNamespaces":            []any{"team-a"},
+		"rbac.serviceAccountTokens":  true,
+		"credentialVolumes":          []any{map[string]any{"name": "vault", "secret": map[string]any{"secretName": "x"}}},
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
 		"policies.enabled": true,
 		"webhooks.enabled": true, "webhooks.certificates": "cert-manager", "webhooks.issuerRef": map[string]any{"name": "company"},

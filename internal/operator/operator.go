@@ -29,9 +29,11 @@ import (
 	"github.com/restmapping/operator/internal/metrics"
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
+	"github.com/restmapping/operator/pkg/engine/files"
 	"github.com/restmapping/operator/pkg/engine/fleet"
 	"github.com/restmapping/operator/pkg/engine/keys"
 	"github.com/restmapping/operator/pkg/engine/outputs"
+	"github.com/restmapping/operator/pkg/engine/tokens"
 )
 
 // Options say where and how the operator runs. The zero value of a field is only usable where it says so.
@@ -45,6 +47,8 @@ type Options struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// Namespace is the operator's own.
 	Namespace string
+	// CredentialsDirectory is where ClusterRestEndpoints may read files; empty allows none.
+	CredentialsDirectory string
 	// WatchNamespaces limits the custom resources that are served; empty means all.
 	WatchNamespaces []string
 	// AllowedCIDRs and RefusedCIDRs change where endpoints may connect; what is allowed wins.
@@ -147,8 +151,10 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	if err := ring.Load(ctx); err != nil {
 		o.Log.Error(err, "the key that signs records cannot be used; custom resources wait for it", "secret", keys.SecretName)
 	}
+	credentials := files.New(o.CredentialsDirectory)
 	registry := endpoints.New(endpoints.Config{
-		Reader: mgr.GetCache(), Secrets: resolver, OperatorNamespace: o.Namespace, Addresses: addresses,
+		Reader: mgr.GetCache(), Secrets: resolver, Tokens: tokens.New(c.kubernetes.CoreV1()), Files: credentials,
+		OperatorNamespace: o.Namespace, Addresses: addresses,
 	},
 		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request))
 	watches := fleet.New(c.dynamic, fleet.WithLogger(mgr.GetLogger().WithName("fleet")))
@@ -174,6 +180,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	return errors.Join(
 		mgr.Add(everywhere{resolver}),
 		mgr.Add(everywhere{kept}),
+		mgr.Add(everywhere{credentials}),
 		mgr.Add(eng),
 		mgr.Add(everywhere{closing{registry, watches}}),
 		endpoint.SetupWithManager(mgr, registry),

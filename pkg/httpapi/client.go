@@ -109,6 +109,9 @@ func (c *Client) newKeeper(cfg Config) *keeper {
 	if cfg.Credential.Session != nil {
 		return newKeeper(newSessionLogin(c, *cfg.Credential.Session, limit), c.now, limit)
 	}
+	if cfg.Credential.Token != nil {
+		return newKeeper(&sourceLogin{source: *cfg.Credential.Token, now: c.now, limit: limit}, c.now, limit)
+	}
 	return nil
 }
 

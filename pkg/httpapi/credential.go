@@ -17,6 +17,7 @@ type Credential struct {
 	APIKey  *APIKey
 	OAuth2  *OAuth2
 	Session *Session
+	Token   *TokenSource
 }
 
 // Bearer sends "Authorization: Bearer <token>" (RFC 6750).
@@ -57,7 +58,7 @@ type APIKey struct {
 // validate names the first thing that would make a request impossible or ambiguous.
 func (c Credential) validate() error {
 	if c.kinds() > 1 {
-		return &ConfigError{Field: "credential", Message: "give exactly one of bearer, basic, headers, apiKey, oauth2 and session"}
+		return &ConfigError{Field: "credential", Message: "give exactly one of bearer, basic, headers, apiKey, oauth2, session and token"}
 	}
 	if c.Basic != nil && strings.Contains(c.Basic.Username.Reveal(), ":") {
 		return &ConfigError{
@@ -126,7 +127,7 @@ func (h SecretHeader) validate(field string) error {
 func (c Credential) kinds() int {
 	count := 0
 	for _, set := range []bool{
-		c.Bearer != nil, c.Basic != nil, len(c.Headers) > 0, c.APIKey != nil, c.OAuth2 != nil, c.Session != nil,
+		c.Bearer != nil, c.Basic != nil, len(c.Headers) > 0, c.APIKey != nil, c.OAuth2 != nil, c.Session != nil, c.Token != nil,
 	} {
 		if set {
 			count++

@@ -93,3 +93,23 @@ func newTLSConfig(cfg TLSConfig) (*tls.Config, error) {
 	}
 	return config, nil
 }
+
+// NewTransport makes a transport with the TLS options, the proxy and the timeout of an endpoint, for a server beside it from
+// which its credential comes: the one of the base URL. It leads where the endpoint may connect, and nowhere else. It keeps no
+// connection, since it is used every few minutes.
+func NewTransport(cfg Config) (*http.Transport, error) {
+	cfg = cfg.withDefaults()
+	where, err := newTarget(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Addresses.checkHost("address", where.base.Hostname()); err != nil {
+		return nil, err
+	}
+	transport, err := newTransport(cfg, newDialer(cfg))
+	if err != nil {
+		return nil, err
+	}
+	transport.DisableKeepAlives = true
+	return transport, nil
+}

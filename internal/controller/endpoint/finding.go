@@ -34,8 +34,10 @@ type finding struct {
 	ready    bool
 	stalled  bool
 	declared bool
-	reason   string
-	message  string
+	// fetched tells that the credential is made elsewhere and may fail later, although nothing changes here.
+	fetched bool
+	reason  string
+	message string
 	// retryAfter is the server's own wish.
 	retryAfter time.Duration
 	// held tells that nothing was sent, and that retryAfter is when something will be; unknown that the server's word on
@@ -48,6 +50,10 @@ type finding struct {
 // look builds the endpoint's client and probes the server. The error means that nothing was found out.
 func look(ctx context.Context, registry *endpoints.Registry, ref endpoints.Ref) (finding, error) {
 	found, err := registry.Refresh(ctx, ref)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	fetched, err := found.Ready(ctx)
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -67,7 +73,7 @@ func look(ctx context.Context, registry *endpoints.Registry, ref endpoints.Ref) 
 	if !declared {
 		return finding{
 			slowed: flow.Slowed,
-			ready:  true, reason: v1alpha1.ReasonConfigured,
+			ready:  true, fetched: fetched, reason: v1alpha1.ReasonConfigured,
 			message: "the endpoint can be used; it declares no spec.probe, so nothing was sent to the server",
 		}, nil
 	}
@@ -98,7 +104,7 @@ func failed(ctx context.Context, err error) (finding, error) {
 // after is when to look again without being told, zero for not at all. An endpoint that cannot be used is looked at
 // again even where a watch would tell, because not everything that mends it is watched: a Secret without the label.
 func (f finding) after(probe *v1alpha1.Probe) time.Duration {
-	if f.ready && !f.declared {
+	if f.ready && !f.declared && !f.fetched {
 		return 0
 	}
 	if f.held {

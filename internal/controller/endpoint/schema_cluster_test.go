@@ -34,6 +34,29 @@ func specCases() map[string]specCase {
 		"OAuth2 without an ID":          {"auth: {oauth2: {tokenURL: 'https://h/t', clientSecretRef: {name: s, key: k}}}", "exactly one of clientID and clientIDRef"},
 		"OAuth2 at a relative URL":      {"auth: {oauth2: {tokenURL: /t, clientID: a, clientSecretRef: {name: s, key: k}}}", "tokenURL"},
 		"OAuth2 with a password in URL": {"auth: {oauth2: {tokenURL: 'https://u:p@h/t', clientID: a, clientSecretRef: {name: s, key: k}}}", "tokenURL"},
+		"a Secret without a key":        {"auth: {bearer: {tokenRef: {name: s}}}", "exactly one of name with key, file, and vault"},
+		"a key of no Secret":            {"auth: {bearer: {tokenRef: {key: k}}}", "exactly one of name with key, file, and vault"},
+		"nothing to read":               {"auth: {bearer: {tokenRef: {}}}", "exactly one of name with key, file, and vault"},
+		"a file as token":               {"auth: {bearer: {tokenRef: {file: a}}}", "tokenRef.file: Invalid"},
+		"a file as user name":           {"auth: {basic: {usernameRef: {file: a}, passwordRef: {name: s, key: k}}}", "basic.usernameRef.file: Invalid"},
+		"a file as password":            {"auth: {basic: {username: u, passwordRef: {file: a}}}", "basic.passwordRef.file: Invalid"},
+		"a file as header":              {"auth: {headers: [{name: X, valueRef: {file: a}}]}", "auth.headers: Invalid"},
+		"a file as key":                 {"auth: {apiKey: {in: Query, name: k, valueRef: {file: a}}}", "apiKey.valueRef.file: Invalid"},
+		"a file as client":              {"auth: {oauth2: {tokenURL: 'https://h/t', clientIDRef: {file: a}, clientSecretRef: {name: s, key: k}}}", "clientIDRef.file: Invalid"},
+		"a file as client secret":       {"auth: {oauth2: {tokenURL: 'https://h/t', clientID: a, clientSecretRef: {file: a}}}", "clientSecretRef.file: Invalid"},
+		"a file in a login":             {"auth: {session: {login: {path: /l, fields: [{name: b, valueRef: {file: a}}]}, token: {from: {body: t}, cookie: c}}}", "login.fields: Invalid"},
+		"a file for the proxy":          {"proxy: {url: 'http://h:3128', basic: {username: a, passwordRef: {file: a}}}", "proxy.basic.passwordRef.file: Invalid"},
+		"a file as the proxy's user":    {"proxy: {url: 'http://h:3128', basic: {usernameRef: {file: a}, passwordRef: {name: s, key: k}}}", "proxy.basic.usernameRef.file: Invalid"},
+		"Vault with a token":            {"{vault: {address: 'https://v:8200', tokenRef: {name: s, key: k}}, auth: {bearer: {tokenRef: {vault: {path: a/b, key: k}}}}}", ""},
+		"Vault with a login":            {"vault: {address: 'https://v:8200', kubernetes: {role: r, serviceAccountToken: {serviceAccountName: a, audiences: [b]}}}", ""},
+		"Vault with nothing":            {"vault: {address: 'https://v:8200'}", "exactly one of tokenRef and kubernetes"},
+		"Vault with a token of its own": {"vault: {address: 'https://v:8200', tokenRef: {vault: {path: a, key: k}}}", "cannot come from it"},
+		"Vault with a file":             {"vault: {address: 'https://v:8200', tokenRef: {file: a}}", "vault.tokenRef.file: Invalid"},
+		"Vault in no time":              {"vault: {address: 'https://v:8200', tokenRef: {name: s, key: k}, refreshInterval: 1s}", "at least 10s"},
+		"a path in Vault leading up":    {"auth: {bearer: {tokenRef: {vault: {path: a/../b, key: k}}}}", "vault.path"},
+		"a token of an account":         {"auth: {serviceAccountToken: {serviceAccountName: a, audiences: [b]}}", ""},
+		"a token for nobody":            {"auth: {serviceAccountToken: {serviceAccountName: a, audiences: []}}", "audiences"},
+		"a token that ends at once":     {"auth: {serviceAccountToken: {serviceAccountName: a, audiences: [b], expirationSeconds: 1}}", "expirationSeconds"},
 		"two kinds":                     {"auth: {bearer: {tokenRef: {name: s, key: k}}, oauth2: {tokenURL: 'https://h/t', clientID: a, clientSecretRef: {name: s, key: k}}}", "auth: exactly one of"},
 		"a kind and a session":          {"auth: {bearer: {tokenRef: {name: s, key: k}}, session: {" + login + ", token: {from: {body: t}, cookie: c}}}", "auth: exactly one of"},
 		"no kind":                       {"auth: {}", "auth: exactly one of"},
@@ -49,10 +72,27 @@ func specCases() map[string]specCase {
 	}
 }
 
+// clusterSpecCases are for a ClusterRestEndpoint, which may read files.
+func clusterSpecCases() map[string]specCase {
+	file := func(path string) string { return "auth: {bearer: {tokenRef: {file: '" + path + "'}}}" }
+	return map[string]specCase{
+		"a file":                   {file("vault/token"), ""},
+		"a hidden file":            {file("vault/.token"), "tokenRef.file"},
+		"a file and a Secret":      {"auth: {bearer: {tokenRef: {file: a, name: s, key: k}}}", "exactly one of name with key, file, and vault"},
+		"an absolute path":         {file("/etc/passwd"), "tokenRef.file"},
+		"a path that leads up":     {file("../token"), "tokenRef.file"},
+		"one that does it later":   {file("a/../../token"), "tokenRef.file"},
+		"one without an end":       {file("a/"), "tokenRef.file"},
+		"one with an empty folder": {file("a//b"), "tokenRef.file"},
+	}
+}
+
 func TestTheAPIServerChecksASpec(t *testing.T) {
 	c := controlplane.ForTest(t)
-	if err := controlplane.ApplyFile(t.Context(), c.Admin(), filepath.Join(crds, "restmapping.dev_restendpoints.yaml")); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"restmapping.dev_restendpoints.yaml", "restmapping.dev_clusterrestendpoints.yaml"} {
+		if err := controlplane.ApplyFile(t.Context(), c.Admin(), filepath.Join(crds, file)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -65,17 +105,26 @@ func TestTheAPIServerChecksASpec(t *testing.T) {
 	if err := api.Create(t.Context(), namespaceCalled("schema")); err != nil {
 		t.Fatal(err)
 	}
-	for name, tc := range specCases() {
-		t.Run(name, func(t *testing.T) {
+	checkSpecs(t, api, "RestEndpoint", specCases())
+	checkSpecs(t, api, "ClusterRestEndpoint", clusterSpecCases())
+}
+
+func checkSpecs(t *testing.T, api client.Client, kind string, cases map[string]specCase) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(kind+" with "+name, func(t *testing.T) {
 			spec := map[string]any{}
 			if err := yaml.Unmarshal([]byte(tc.yaml), &spec); err != nil {
 				t.Fatal(err)
 			}
 			spec["baseURL"] = "https://h"
-			err := api.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "restmapping.dev/v1alpha1", "kind": "RestEndpoint",
-				"metadata": map[string]any{"namespace": "schema", "generateName": "e-"}, "spec": spec,
-			}}, client.FieldValidation("Strict"))
+			object := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "restmapping.dev/v1alpha1", "kind": kind, "metadata": map[string]any{"generateName": "e-"}, "spec": spec,
+			}}
+			if kind == "RestEndpoint" {
+				object.SetNamespace("schema")
+			}
+			err := api.Create(t.Context(), object, client.FieldValidation("Strict"))
 			switch {
 			case tc.say == "" && err != nil:
 				t.Errorf("refused: %v", err)

@@ -1,7 +1,6 @@
 package endpoints
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -24,14 +23,12 @@ type connection struct {
 	identity string
 	// prober is nil when no probe is declared.
 	prober *prober
+	// vaulted is nil when nothing is from Vault.
+	vaulted *vaulted
 }
 
-// build reads the credential and makes the client.
-func (r *Registry) build(ctx context.Context, d definition, stamp string) (*connection, error) {
-	secret, err := r.readMaterial(ctx, d)
-	if err != nil {
-		return nil, err
-	}
+// build makes the client.
+func (r *Registry) build(d definition, stamp string, secret material) (*connection, error) {
 	identity, err := identityOf(d.spec.BaseURL)
 	if err != nil {
 		// The parser's error quotes the URL, which is no secret but may be long.
@@ -53,7 +50,13 @@ func (r *Registry) build(ctx context.Context, d definition, stamp string) (*conn
 	if err != nil {
 		return nil, invalidConfig(d.ref, err)
 	}
-	made := &connection{stamp: stamp, identity: identity, client: &sharedClient{inner: inner, drained: r.drained}}
+	made := &connection{
+		stamp: stamp, identity: identity, vaulted: secret.vaulted,
+		client: &sharedClient{inner: inner, drained: r.drained},
+	}
+	if made.vaulted != nil {
+		made.client.refused = made.vaulted.hurry
+	}
 	if probe != nil {
 		made.prober = &prober{
 			ref: d.ref, client: made.client, clock: r.clock, flights: &r.probes, key: d.ref.String() + stamp,

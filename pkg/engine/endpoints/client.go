@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"github.com/restmapping/operator/pkg/httpapi"
@@ -14,6 +15,8 @@ type sharedClient struct {
 	inner *httpapi.Client
 	// drained runs once, when the client is retired and its last request has ended.
 	drained func(*sharedClient)
+	// refused, if set, is told that the server did not take the credential.
+	refused func()
 
 	mu       sync.Mutex
 	inFlight int
@@ -24,7 +27,18 @@ type sharedClient struct {
 func (c *sharedClient) Do(ctx context.Context, request rest.Request) rest.Exchange {
 	c.enter()
 	defer c.leave()
-	return c.inner.Do(ctx, request)
+	exchange := c.inner.Do(ctx, request)
+	if c.refused != nil && exchange.Response != nil && exchange.Response.Status == http.StatusUnauthorized {
+		c.refused()
+	}
+	return exchange
+}
+
+// ready fetches what requests carry, if that is made elsewhere.
+func (c *sharedClient) ready(ctx context.Context) error {
+	c.enter()
+	defer c.leave()
+	return c.inner.Ready(ctx)
 }
 
 func (c *sharedClient) enter() {

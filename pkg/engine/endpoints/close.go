@@ -10,7 +10,9 @@ import (
 // Close refuses new callers, cancels probes, and waits for the requests in flight and closes their connections. When
 // ctx ends first, it says how many clients still have requests; those close after their last one.
 func (r *Registry) Close(ctx context.Context) error {
-	r.unsubscribe()
+	for _, unsubscribe := range r.unsubscribe {
+		unsubscribe()
+	}
 	r.mu.Lock()
 	r.closed = true
 	entries := slices.Collect(maps.Values(r.entries))

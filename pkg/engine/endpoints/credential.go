@@ -7,7 +7,7 @@ import (
 	"github.com/restmapping/operator/pkg/httpapi"
 )
 
-// secretUse is one reference to a Secret in an endpoint, and where its value goes.
+// secretUse is one reference to a secret value in an endpoint, and where its value goes.
 type secretUse struct {
 	field string
 	ref   v1alpha1.SecretKeyReference
@@ -41,6 +41,9 @@ func credentialOf(auth *v1alpha1.Auth) (*httpapi.Credential, []secretUse) {
 	case auth.Session != nil:
 		credential.Session = sessionOf(auth.Session)
 		return credential, sessionUses(auth.Session, credential.Session)
+	case auth.ServiceAccountToken != nil:
+		// Its source is set by the registry: it is no Secret.
+		return credential, nil
 	default:
 		credential.Headers = make([]httpapi.SecretHeader, len(auth.Headers))
 		return credential, headerUses(auth.Headers, credential.Headers)

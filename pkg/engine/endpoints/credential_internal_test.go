@@ -56,6 +56,8 @@ func TestEveryReferenceOfTheAPIIsResolved(t *testing.T) {
 		}},
 		{Proxy: &v1alpha1.Proxy{Basic: &v1alpha1.BasicAuth{UsernameRef: &user, PasswordRef: ref("proxy")}}},
 	}
+	token := ref("vault")
+	specs = append(specs, v1alpha1.EndpointSpec{Vault: &v1alpha1.Vault{TokenRef: &token}})
 	for _, auth := range auths {
 		specs = append(specs, v1alpha1.EndpointSpec{Auth: auth})
 	}
@@ -72,6 +74,7 @@ func TestEveryReferenceOfTheAPIIsResolved(t *testing.T) {
 		"spec.tls.clientCertificate.secretRef":       "certificate",
 		"spec.auth.session.login.fields[0].valueRef": "field",
 		"spec.proxy.basic.usernameRef":               "user", "spec.proxy.basic.passwordRef": "proxy",
+		"spec.vault.tokenRef": "vault",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("resolved references (-want +got):\n%s", diff)

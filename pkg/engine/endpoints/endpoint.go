@@ -15,11 +15,16 @@ type Endpoint struct {
 	ref     Ref
 	facts   Facts
 	timeout time.Duration
+	// fetched tells that the credential is made elsewhere, now and then.
+	fetched bool
 	shared  *connection
 }
 
 func (d definition) endpoint(shared *connection) *Endpoint {
-	return &Endpoint{ref: d.ref, facts: d.facts(), timeout: timeoutOf(d.spec), shared: shared}
+	return &Endpoint{
+		ref: d.ref, facts: d.facts(), timeout: timeoutOf(d.spec), shared: shared,
+		fetched: shared.vaulted != nil || d.spec.Auth != nil && d.spec.Auth.ServiceAccountToken != nil,
+	}
 }
 
 // Ref is the endpoint's own reference.
@@ -47,6 +52,21 @@ func (e *Endpoint) Flow() httpapi.Flow { return e.shared.client.inner.Flow() }
 
 // Timeout is the longest that one request takes, from its release by the limits.
 func (e *Endpoint) Timeout() time.Duration { return e.timeout }
+
+// Ready fetches what requests carry, if that is made elsewhere and not at hand. fetched tells that it is: then it may
+// fail at any time, for reasons that no watch shows.
+func (e *Endpoint) Ready(ctx context.Context) (fetched bool, err error) {
+	if !e.fetched {
+		return false, nil
+	}
+	if v := e.shared.vaulted; v != nil {
+		return true, v.problem()
+	}
+	if err := e.shared.client.ready(ctx); err != nil {
+		return true, &CredentialError{Endpoint: e.ref, Err: err}
+	}
+	return true, nil
+}
 
 // Probe tells whether a GET of the probe's path with this credential was answered with 2xx, now or a moment ago: then
 // err is nil. declared is false when the endpoint has no probe, which proves nothing. The error is a *ProbeError, or

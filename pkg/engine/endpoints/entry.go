@@ -13,18 +13,19 @@ import (
 // entry is what the registry remembers of one endpoint that exists.
 type entry struct {
 	uid string
-	// secrets are those that the endpoint refers to, also while it cannot be built because one is missing.
-	secrets map[types.NamespacedName]struct{}
+	// sources are those that the endpoint refers to, also while it cannot be built because one is missing.
+	sources map[source]struct{}
 	// announced is what the subscribers were last told of, empty until the endpoint's controller has seen it.
 	announced string
 	shared    *connection
+	held      heldBack
 }
 
-// stamp is what a connection depends on: which endpoint in which generation, and the version of each of its Secrets.
+// stamp is what a connection depends on: which endpoint in which generation, and the version of each secret value.
 func (r *Registry) stamp(ctx context.Context, d definition) (string, error) {
 	parts := []string{"", d.uid, fmt.Sprint(d.generation)}
-	for _, secret := range r.secretNames(d) {
-		version, err := r.secrets.Version(ctx, secret.Namespace, secret.Name)
+	for _, source := range r.sources(d) {
+		version, err := r.version(ctx, source)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", d.ref, err)
 		}
@@ -33,23 +34,24 @@ func (r *Registry) stamp(ctx context.Context, d definition) (string, error) {
 	return strings.Join(parts, "|"), nil
 }
 
-// secretNames lists the Secrets of an endpoint in the order of their references.
-func (r *Registry) secretNames(d definition) []types.NamespacedName {
+// sources lists where the secret values of an endpoint are, in the order of their references.
+func (r *Registry) sources(d definition) []source {
 	_, uses := materialOf(d.spec)
-	namespace := d.ref.secretsNamespace(r.operatorNamespace)
-	names := make([]types.NamespacedName, 0, len(uses))
+	list := make([]source, 0, len(uses))
 	for _, use := range uses {
-		names = append(names, types.NamespacedName{Namespace: namespace, Name: use.ref.Name})
+		if use.ref.Vault == nil { // no watch tells of what is there
+			list = append(list, r.sourceOf(d.ref, use.ref))
+		}
 	}
-	return names
+	return list
 }
 
-// track notes which Secrets the endpoint refers to. It comes before their versions are read, so that no change falls
+// track notes which sources the endpoint refers to. It comes before their versions are read, so that no change falls
 // between the two.
 func (r *Registry) track(d definition) {
-	secrets := map[types.NamespacedName]struct{}{}
-	for _, name := range r.secretNames(d) {
-		secrets[name] = struct{}{}
+	sources := map[source]struct{}{}
+	for _, s := range r.sources(d) {
+		sources[s] = struct{}{}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +63,7 @@ func (r *Registry) track(d definition) {
 		e = &entry{}
 		r.entries[d.ref] = e
 	}
-	e.uid, e.secrets = d.uid, secrets
+	e.uid, e.sources = d.uid, sources
 }
 
 func (r *Registry) current(ref Ref, stamp string) *connection {
@@ -130,11 +132,17 @@ func (r *Registry) gone(own Ref) {
 
 // secretChanged tells the subscribers of every endpoint that refers to the Secret.
 func (r *Registry) secretChanged(namespace, name string) {
-	secret := types.NamespacedName{Namespace: namespace, Name: name}
+	r.sourceChanged(source{secret: types.NamespacedName{Namespace: namespace, Name: name}})
+}
+
+// fileChanged tells the subscribers of every endpoint that refers to the file.
+func (r *Registry) fileChanged(name string) { r.sourceChanged(source{file: name}) }
+
+func (r *Registry) sourceChanged(changed source) {
 	r.mu.Lock()
 	var users []Ref
 	for ref, e := range r.entries {
-		if _, uses := e.secrets[secret]; uses {
+		if _, uses := e.sources[changed]; uses {
 			users = append(users, ref)
 		}
 	}

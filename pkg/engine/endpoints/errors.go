@@ -56,6 +56,18 @@ func (e *InvalidEndpointError) Error() string {
 // Unwrap gives the cause.
 func (e *InvalidEndpointError) Unwrap() error { return e.Err }
 
+// CredentialError says that what requests carry could not be fetched, so that nothing was sent.
+type CredentialError struct {
+	Endpoint Ref
+	Err      error
+}
+
+// Error implements error.
+func (e *CredentialError) Error() string { return fmt.Sprintf("%s: %v", e.Endpoint, e.Err) }
+
+// Unwrap gives the cause.
+func (e *CredentialError) Unwrap() error { return e.Err }
+
 // ProbeError says that the probe did not succeed. Exchange tells how: its Response or its Failure.
 type ProbeError struct {
 	Endpoint Ref

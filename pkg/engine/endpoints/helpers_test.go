@@ -179,6 +179,8 @@ type world struct {
 	t        *testing.T
 	client   client.Client
 	vault    *vault
+	tokens   *tokenMaker
+	files    *folder
 	registry *endpoints.Registry
 }
 
@@ -191,9 +193,9 @@ func newWorld(t *testing.T, options ...endpoints.Option) *world {
 	if err := corev1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, client: fake.NewClientBuilder().WithScheme(scheme).Build(), vault: newVault()}
+	w := &world{t: t, client: fake.NewClientBuilder().WithScheme(scheme).Build(), vault: newVault(), tokens: &tokenMaker{}, files: &folder{vault: newVault()}}
 	w.registry = endpoints.New(endpoints.Config{
-		Reader: w.client, Secrets: w.vault, OperatorNamespace: operatorNamespace,
+		Reader: w.client, Secrets: w.vault, Tokens: w.tokens, Files: w.files, OperatorNamespace: operatorNamespace,
 		Addresses: httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	}, options...)
 	t.Cleanup(func() {

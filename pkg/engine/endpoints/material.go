@@ -7,19 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/tokens"
+	"github.com/restmapping/operator/pkg/engine/vault"
 	"github.com/restmapping/operator/pkg/httpapi"
 )
 
-// material is all of an endpoint that comes from Secrets.
+// material is all of an endpoint that is secret.
 type material struct {
 	credential  *httpapi.Credential
 	certificate *httpapi.ClientCertificate
 	proxy       *httpapi.Proxy
+	// vaultToken is how the endpoint is known to Vault, and vaulted what was read there.
+	vaultToken *httpapi.Secret
+	vaulted    *vaulted
 }
 
-// materialOf gives the material with its literal parts set, and every reference to a Secret that the endpoint makes.
+// materialOf gives the material with its literal parts set, and every reference to a secret value that the endpoint makes.
 func materialOf(spec v1alpha1.EndpointSpec) (material, []secretUse) {
-	var m material
+	m := material{vaultToken: &httpapi.Secret{}}
 	var uses []secretUse
 	m.credential, uses = credentialOf(spec.Auth)
 	if spec.TLS != nil && spec.TLS.ClientCertificate != nil {
@@ -32,6 +37,12 @@ func materialOf(spec v1alpha1.EndpointSpec) (material, []secretUse) {
 			m.proxy.Basic = &httpapi.Basic{Username: httpapi.NewSecret(basic.Username)}
 			uses = append(uses, basicUses("spec.proxy.basic", basic, m.proxy.Basic)...)
 		}
+	}
+	if spec.Vault != nil && spec.Vault.TokenRef != nil {
+		uses = append(uses, secretUse{
+			"spec.vault.tokenRef", *spec.Vault.TokenRef,
+			func(s httpapi.Secret) { *m.vaultToken = s },
+		})
 	}
 	return m, uses
 }
@@ -52,16 +63,42 @@ func certificateUses(ref v1alpha1.SecretReference, into *httpapi.ClientCertifica
 	}
 }
 
-// readMaterial reads every Secret that the endpoint refers to.
-func (r *Registry) readMaterial(ctx context.Context, d definition) (material, error) {
+// readMaterial reads every secret value that the endpoint refers to.
+// known is the client of Vault that there is already, or nil.
+func (r *Registry) readMaterial(ctx context.Context, d definition, known *vault.Client) (material, error) {
 	m, uses := materialOf(d.spec)
-	namespace := d.ref.secretsNamespace(r.operatorNamespace)
 	for _, use := range uses {
-		value, err := r.secrets.Get(ctx, namespace, use.ref.Name, use.ref.Key)
+		if use.ref.Vault != nil {
+			continue
+		}
+		value, err := r.value(ctx, d.ref, use)
 		if err != nil {
 			return material{}, fmt.Errorf("%s: %s: %w", d.ref, use.field, err)
 		}
 		use.put(value)
 	}
-	return m, nil
+	if d.spec.Auth != nil && d.spec.Auth.ServiceAccountToken != nil {
+		m.credential.Token = r.tokenSource(d.ref, "spec.auth.serviceAccountToken", *d.spec.Auth.ServiceAccountToken)
+	}
+	var err error
+	m.vaulted, err = r.readVault(ctx, d, fromVault(uses), *m.vaultToken, known)
+	return m, err
+}
+
+// tokenSource gets tokens of a ServiceAccount of the endpoint's namespace, or of the operator's.
+func (r *Registry) tokenSource(ref Ref, field string, auth v1alpha1.ServiceAccountTokenAuth) *httpapi.TokenSource {
+	wish := tokens.Request{
+		Namespace: ref.secretsNamespace(r.operatorNamespace), Account: auth.ServiceAccountName,
+		Audiences: auth.Audiences, Seconds: auth.ExpirationSeconds,
+	}
+	return &httpapi.TokenSource{
+		Name: fmt.Sprintf("%s: the token of ServiceAccount %s/%s", field, wish.Namespace, wish.Account),
+		Fetch: func(ctx context.Context) (httpapi.Token, error) {
+			token, err := r.tokens.Token(ctx, wish)
+			if err != nil {
+				return token, fmt.Errorf("%s: %w", field, err)
+			}
+			return token, nil
+		},
+	}
 }

@@ -1,13 +1,16 @@
 package endpoints
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/files"
 	"github.com/restmapping/operator/pkg/engine/secrets"
+	"github.com/restmapping/operator/pkg/engine/tokens"
 	"github.com/restmapping/operator/pkg/httpapi"
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -26,6 +29,13 @@ func Reason(err error) (reason string, stalled bool) {
 		unavailable   *secrets.UnavailableError
 		address       *httpapi.AddressNotAllowedError
 	)
+	if reason := cmp.Or(tokenReason(err), vaultReason(err)); reason != "" {
+		// Nothing tells when it is mended there, so it is looked at again.
+		return reason, false
+	}
+	if reason, stalled, ok := fileReason(err); ok {
+		return reason, stalled
+	}
 	switch {
 	case errors.As(err, &notFound):
 		return v1alpha1.ReasonEndpointNotFound, false
@@ -46,6 +56,40 @@ func Reason(err error) (reason string, stalled bool) {
 		return v1alpha1.ReasonRBACMissing, false
 	default:
 		return v1alpha1.ReasonEndpointNotReady, false
+	}
+}
+
+// tokenReason is asked first: a token that cannot be had is the cause, whatever failed for the want of it.
+func tokenReason(err error) string {
+	var (
+		noAccount     *tokens.NotFoundError
+		closedAccount *tokens.NotAllowedError
+		unavailable   *tokens.UnavailableError
+	)
+	switch {
+	case errors.As(err, &noAccount):
+		return v1alpha1.ReasonServiceAccountNotFound
+	case errors.As(err, &closedAccount):
+		return v1alpha1.ReasonServiceAccountNotAllowed
+	case errors.As(err, &unavailable) && unavailable.Forbidden():
+		return v1alpha1.ReasonRBACMissing
+	default:
+		return ""
+	}
+}
+
+func fileReason(err error) (reason string, stalled, ok bool) {
+	var (
+		noFile      *files.NotFoundError
+		noDirectory *files.NotAllowedError
+	)
+	switch {
+	case errors.As(err, &noFile):
+		return v1alpha1.ReasonSecretNotFound, false, true
+	case errors.As(err, &noDirectory):
+		return v1alpha1.ReasonSecretNotAllowed, true, true
+	default:
+		return "", false, false
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/files"
 	"github.com/restmapping/operator/pkg/engine/secrets/flight"
+	"github.com/restmapping/operator/pkg/engine/tokens"
 	"github.com/restmapping/operator/pkg/httpapi"
 )
 
@@ -33,11 +35,27 @@ type Secrets interface {
 	Subscribe(listener func(namespace, name string)) (unsubscribe func())
 }
 
+// Files is how the registry reads files: the directory of package files.
+type Files interface {
+	Get(name string) (httpapi.Secret, error)
+	Version(name string) (string, error)
+	Subscribe(listener func(name string)) (unsubscribe func())
+}
+
+// Tokens is how the registry gets tokens of ServiceAccounts: the source of package tokens.
+type Tokens interface {
+	Token(ctx context.Context, r tokens.Request) (httpapi.Token, error)
+}
+
 // Config is what a registry needs.
 type Config struct {
 	// Reader reads endpoints and namespaces from informers' caches, never live.
 	Reader  client.Reader
 	Secrets Secrets
+	// Tokens is needed where an endpoint uses a ServiceAccount.
+	Tokens Tokens
+	// Files is nil where no file may be read.
+	Files Files
 	// OperatorNamespace is where the Secrets of ClusterRestEndpoints are.
 	OperatorNamespace string
 	// Addresses says where connections may lead. A ClusterRestEndpoint may allow more for itself.
@@ -67,13 +85,15 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 type Registry struct {
 	reader            client.Reader
 	secrets           Secrets
+	tokens            Tokens
+	files             Files
 	operatorNamespace string
 	addresses         httpapi.Addresses
 	clock             clock.PassiveClock
 	userAgent         string
 	observe           func(endpoint string, observation httpapi.Observation)
 	wrapTransport     func(http.RoundTripper) http.RoundTripper
-	unsubscribe       func()
+	unsubscribe       []func()
 
 	builds flight.Group[*connection]
 	probes flight.Group[error]
@@ -93,21 +113,25 @@ type Registry struct {
 
 // New makes a registry. Close ends it.
 func New(cfg Config, options ...Option) *Registry {
+	if cfg.Files == nil {
+		cfg.Files = files.New("")
+	}
 	r := &Registry{
-		reader: cfg.Reader, secrets: cfg.Secrets, operatorNamespace: cfg.OperatorNamespace,
-		addresses:     cfg.Addresses,
-		clock:         clock.RealClock{},
-		absent:        lru.New(maxAbsent),
-		entries:       map[Ref]*entry{},
-		draining:      map[*sharedClient]struct{}{},
-		changed:       make(chan struct{}),
-		listeners:     map[int]func(Ref){},
-		flowListeners: map[int]func(Ref){},
+		reader: cfg.Reader, secrets: cfg.Secrets, tokens: cfg.Tokens, files: cfg.Files,
+		operatorNamespace: cfg.OperatorNamespace,
+		addresses:         cfg.Addresses,
+		clock:             clock.RealClock{},
+		absent:            lru.New(maxAbsent),
+		entries:           map[Ref]*entry{},
+		draining:          map[*sharedClient]struct{}{},
+		changed:           make(chan struct{}),
+		listeners:         map[int]func(Ref){},
+		flowListeners:     map[int]func(Ref){},
 	}
 	for _, option := range options {
 		option(r)
 	}
-	r.unsubscribe = cfg.Secrets.Subscribe(r.secretChanged)
+	r.unsubscribe = []func(){cfg.Secrets.Subscribe(r.secretChanged), cfg.Files.Subscribe(r.fileChanged)}
 	return r
 }
 
@@ -185,14 +209,22 @@ func (r *Registry) connect(ctx context.Context, d definition) (*Endpoint, error)
 		return nil, err
 	}
 	if shared := r.current(d.ref, stamp); shared != nil {
-		return d.endpoint(shared), nil
+		return d.endpoint(r.upToDate(ctx, d, shared)), nil
+	}
+	if err := r.held(d.ref, stamp); err != nil {
+		return nil, err
 	}
 	shared, err := r.builds.Do(ctx, d.ref.String()+stamp, buildLimit, func(ctx context.Context) (*connection, error) {
 		// Another flight may have ended since this caller looked.
 		if shared := r.current(d.ref, stamp); shared != nil {
 			return shared, nil
 		}
-		made, err := r.build(ctx, d, stamp)
+		secret, err := r.readMaterial(ctx, d, nil)
+		if err != nil {
+			r.hold(d.ref, stamp, err)
+			return nil, err
+		}
+		made, err := r.build(d, stamp, secret)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,24 @@ Rules on what is in namespaces. They are given everywhere by a ClusterRole, or i
 {{ include "restmapping-operator.secretRules" . }}
 {{- include "restmapping-operator.outputRules" . }}
 {{ include "restmapping-operator.eventRules" . }}
+{{- with include "restmapping-operator.tokenRules" . }}
+{{ . }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Tokens of ServiceAccounts, for endpoints with auth.serviceAccountToken. Only accounts with the label
+restmapping.dev/allow-token: "true" are used, which RBAC cannot express; so it is not given unless it is asked for.
+*/}}
+{{- define "restmapping-operator.tokenRules" -}}
+{{- if .Values.rbac.serviceAccountTokens -}}
+- apiGroups: [""]
+  resources: ["serviceaccounts"]
+  verbs: ["get"]
+- apiGroups: [""]
+  resources: ["serviceaccounts/token"]
+  verbs: ["create"]
+{{- end -}}
 {{- end -}}
 
 {{/*
