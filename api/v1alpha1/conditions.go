@@ -16,6 +16,10 @@ const (
 	// stands only while true.
 	ConditionThrottled = "Throttled"
 
+	// ConditionTargetIdentityChanged, on an endpoint and only while true: custom resources have their objects at a server to
+	// which it led before.
+	ConditionTargetIdentityChanged = "TargetIdentityChanged"
+
 	// ConditionAccepted, on a mapping: its newest generation compiled.
 	ConditionAccepted = "Accepted"
 	// ConditionTargetCompatible, on a mapping: the target's CRD exists and its status can hold what is written.

@@ -23,4 +23,6 @@ const (
 	AllowTokenLabel = Group + "/allow-token"
 	// MappingFinalizer keeps a mapping while custom resources still carry Finalizer.
 	MappingFinalizer = Group + "/mapping-in-use"
+	// EndpointFinalizer keeps an endpoint while custom resources have objects at its server.
+	EndpointFinalizer = Group + "/endpoint-in-use"
 )

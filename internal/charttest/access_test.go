@@ -146,7 +146,8 @@ func TestOperatorWritesOnlyWhatItOwns(t *testing.T) {
 		"authorization.k8s.io/selfsubjectaccessreviews", "coordination.k8s.io/leases", "/events", "/secrets", "events.k8s.io/events",
 		"example.com/parts", "example.com/parts/finalizers", "example.com/parts/status",
 		"example.com/things", "example.com/things/finalizers", "example.com/things/status",
-		"restmapping.dev/clusterrestendpoints/status", "restmapping.dev/restendpoints/status",
+		"restmapping.dev/clusterrestendpoints", "restmapping.dev/clusterrestendpoints/status",
+		"restmapping.dev/restendpoints", "restmapping.dev/restendpoints/status",
 		"restmapping.dev/restmappings", "restmapping.dev/restmappings/status",
 	}
 	slices.Sort(want)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // allowed opens a Secret to the operator.
@@ -124,5 +126,42 @@ func (k *Kind) DeleteEndpoint() {
 	k.lab.tb.Helper()
 	if err := k.lab.Client.Resource(EndpointGVR).Namespace(k.Namespace).Delete(k.lab.tb.Context(), "server", metav1.DeleteOptions{}); err != nil {
 		k.lab.tb.Fatalf("delete endpoint: %v", err)
+	}
+}
+
+// EndpointGone waits until the endpoint "server" is gone.
+func (k *Kind) EndpointGone() {
+	k.lab.tb.Helper()
+	k.lab.Eventually("endpoint gone", func() string {
+		if obj := k.lab.get(k.lab.Client.Resource(EndpointGVR).Namespace(k.Namespace), "server"); obj != nil {
+			return show(obj)
+		}
+		return ""
+	})
+}
+
+// ForceEndpoint takes the finalizers off the endpoint "server", as an impatient person does.
+func (k *Kind) ForceEndpoint() {
+	k.lab.tb.Helper()
+	_, err := k.lab.Client.Resource(EndpointGVR).Namespace(k.Namespace).Patch(k.lab.tb.Context(), "server",
+		"application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		k.lab.tb.Fatalf("force endpoint: %v", err)
+	}
+}
+
+// EmptyNamespace deletes the kind's namespace and what is in it, as the namespace controller does, in the order that is worst:
+// first the Secrets, then the endpoints, then the custom resources.
+func (k *Kind) EmptyNamespace() {
+	k.lab.tb.Helper()
+	namespaces := SecretGVR
+	namespaces.Resource = "namespaces"
+	if err := k.lab.Client.Resource(namespaces).Delete(k.lab.tb.Context(), k.Namespace, metav1.DeleteOptions{}); err != nil {
+		k.lab.tb.Fatalf("delete namespace: %v", err)
+	}
+	for _, resource := range []schema.GroupVersionResource{SecretGVR, EndpointGVR, k.GVR} {
+		if err := k.lab.Client.Resource(resource).Namespace(k.Namespace).DeleteCollection(k.lab.tb.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			k.lab.tb.Fatalf("delete all %s: %v", resource.Resource, err)
+		}
 	}
 }

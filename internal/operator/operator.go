@@ -183,7 +183,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		mgr.Add(everywhere{credentials}),
 		mgr.Add(eng),
 		mgr.Add(everywhere{closing{registry, watches}}),
-		endpoint.SetupWithManager(mgr, registry),
+		endpoint.SetupWithManager(mgr, registry, mapping.UsersOf(controller, eng, registry)),
 		controller.SetupWithManager(ctx, mgr),
 		addWebhook(mgr, controller, o.Webhook),
 		addChecks(mgr, c, resolver),

@@ -48,6 +48,9 @@ func baseURLChanged(t *testing.T, l *lab.Lab) {
 	if !strings.Contains(message, "base URL") {
 		t.Errorf("the message does not say what changed: %s", message)
 	}
+	if message := p.EndpointCondition("TargetIdentityChanged", "True", "TargetIdentityChanged"); !strings.Contains(message, "1 custom resource") || !strings.Contains(message, "/one") {
+		t.Errorf("the endpoint does not say whose object is elsewhere: %s", message)
+	}
 	p.Patch("one", `{"spec":{"size":4}}`)
 	p.Stalled("one", "TargetIdentityChanged")
 	p.Delete("one")

@@ -84,6 +84,9 @@ func TestPolicies(t *testing.T) {
 		"a cluster endpoint":             clusterEndpoint,
 		"a mapping in use":               mappingInUse,
 		"an endpoint deleted in use":     endpointDeleted,
+		"the endpoint forced away":       endpointForced,
+		"an unused endpoint deleted":     endpointUnused,
+		"the namespace deleted":          namespaceDeleted,
 		"an object never made is let go": neverMade,
 	}
 	for name, test := range cases {
@@ -340,13 +343,44 @@ func mappingInUse(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// endpointDeleted: the custom resource stays and says why, also when it is deleted; nothing is lost.
+// endpointDeleted: the endpoint outlives what was made there, and says what it waits for.
 func endpointDeleted(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	p := newPart(l, upsertMapping, upsertThings)
 	p.Create("one", "{size: 3}")
 	p.Ready("one")
 	p.DeleteEndpoint()
+	message := p.EndpointCondition("Ready", "False", "InUse")
+	for _, want := range []string{"waits for 1 custom resource", "/one", "Orphan"} {
+		if !strings.Contains(message, want) {
+			t.Errorf("%q does not say %q", message, want)
+		}
+	}
+	p.Patch("one", `{"spec":{"size":4}}`)
+	l.Eventually("the custom resource is served meanwhile", func() string {
+		if p.size("/things/one") != 4 {
+			return p.Status("one")
+		}
+		return ""
+	})
+	p.Delete("one")
+	p.Gone("one")
+	p.EndpointGone()
+	if live := p.server.Live("/things"); len(live) != 0 {
+		t.Errorf("left outside: %v", live)
+	}
+}
+
+// endpointForced: somebody takes the endpoint's finalizer off. The custom resource stays and says why, also when it is deleted;
+// nothing is lost.
+func endpointForced(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	p := newPart(l, upsertMapping, upsertThings)
+	p.Create("one", "{size: 3}")
+	p.Ready("one")
+	p.DeleteEndpoint()
+	p.EndpointCondition("Ready", "False", "InUse")
+	p.ForceEndpoint()
 	p.Condition("one", "Synced", "Unknown", "EndpointNotFound")
 	p.Delete("one")
 	p.Unready("one", "EndpointNotFound")
@@ -356,6 +390,35 @@ func endpointDeleted(t *testing.T, l *lab.Lab) {
 	p.Endpoint(p.server.URL, "  timeout: 2s")
 	p.Gone("one")
 	if live := p.server.Live("/things"); len(live) != 0 {
+		t.Errorf("left outside: %v", live)
+	}
+}
+
+// endpointUnused: nothing holds an endpoint that no custom resource uses.
+func endpointUnused(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	p := newPart(l, upsertMapping, upsertThings)
+	p.EndpointCondition("Ready", "True", "")
+	p.DeleteEndpoint()
+	p.EndpointGone()
+}
+
+// namespaceDeleted: a namespace's deletion takes its Secrets at once, whatever still needs them. Everything goes, outside too.
+func namespaceDeleted(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	server := l.NewServer([]restfake.Collection{upsertThings})
+	kind := l.NewKind("")
+	kind.Secret("token", "value", token)
+	kind.Endpoint(server.URL, tokenAuth+"\n  probe: {path: /things, interval: 1s}")
+	kind.Mapping(upsertMapping)
+	for _, name := range []string{"one", "two", "three"} {
+		kind.Create(name, "{size: 3}")
+	}
+	kind.Ready("one", "two", "three")
+	kind.EmptyNamespace()
+	kind.Gone("one", "two", "three")
+	kind.EndpointGone()
+	if live := server.Live("/things"); len(live) != 0 {
 		t.Errorf("left outside: %v", live)
 	}
 }

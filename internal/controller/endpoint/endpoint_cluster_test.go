@@ -112,7 +112,7 @@ func (s *stage) start(c *controlplane.ControlPlane, scheme *runtime.Scheme) {
 	if err := manager.Add(resolver); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := SetupWithManager(manager, registry); err != nil {
+	if err := SetupWithManager(manager, registry, nobody{}); err != nil {
 		s.t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
@@ -240,3 +240,8 @@ func (s *stage) steady(server *guarded, object client.Object) {
 		s.t.Error("the object was written while nothing changed")
 	}
 }
+
+// nobody uses any endpoint.
+type nobody struct{}
+
+func (nobody) Of(context.Context, endpoints.Ref, string) (Use, error) { return Use{}, nil }

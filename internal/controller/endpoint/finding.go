@@ -45,6 +45,10 @@ type finding struct {
 	held, unknown bool
 	// slowed tells that the server asked for fewer requests.
 	slowed bool
+	// moved says who has objects at a server to which the endpoint led before, empty for nobody. keepMoved leaves what
+	// stands, because it could not be found out.
+	moved     string
+	keepMoved bool
 }
 
 // look builds the endpoint's client and probes the server. The error means that nothing was found out.
@@ -104,7 +108,7 @@ func failed(ctx context.Context, err error) (finding, error) {
 // after is when to look again without being told, zero for not at all. An endpoint that cannot be used is looked at
 // again even where a watch would tell, because not everything that mends it is watched: a Secret without the label.
 func (f finding) after(probe *v1alpha1.Probe) time.Duration {
-	if f.ready && !f.declared && !f.fetched {
+	if f.ready && !f.declared && !f.fetched && f.moved == "" && !f.keepMoved {
 		return 0
 	}
 	if f.held {
@@ -140,6 +144,7 @@ func (f finding) apply(status *v1alpha1.EndpointStatus, generation int64, now ti
 	} else {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
 	}
+	f.applyMoved(status, generation, now)
 	if !f.ready && !f.stalled {
 		set(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonProgressingWithRetry)
 	} else {
@@ -159,6 +164,22 @@ func (f finding) applySlowed(status *v1alpha1.EndpointStatus, generation int64, 
 		Message:            "the server asked for fewer requests (429 or 503): they wait as long as it asked, and then go at a lower rate that grows again",
 		ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
 	})
+}
+
+func (f finding) applyMoved(status *v1alpha1.EndpointStatus, generation int64, now time.Time) {
+	switch {
+	case f.moved != "":
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionTargetIdentityChanged, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonTargetIdentityChanged,
+			Message: f.moved, ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	case f.keepMoved:
+		if known := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionTargetIdentityChanged); known != nil {
+			known.ObservedGeneration = generation
+		}
+	default:
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTargetIdentityChanged)
+	}
 }
 
 func cut(message string) string {

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -101,6 +102,23 @@ type bench struct {
 	clock      *testingclock.FakePassiveClock
 	reconciler *reconciler[*v1alpha1.RestEndpoint]
 	writes     atomic.Int32
+	// use and unknown are what is known of the custom resources that use the endpoint.
+	use     Use
+	unknown error
+	told    []string
+}
+
+// Of implements Users.
+func (b *bench) Of(_ context.Context, _ endpoints.Ref, identity string) (Use, error) {
+	if identity == "" {
+		b.t.Error("asked without an identity")
+	}
+	return b.use, b.unknown
+}
+
+// Eventf implements eventRecorder.
+func (b *bench) Eventf(_, _ runtime.Object, eventtype, reason, _, note string, args ...any) {
+	b.told = append(b.told, eventtype+" "+reason+" "+fmt.Sprintf(note, args...))
 }
 
 func newBench(t *testing.T) *bench {
@@ -119,7 +137,7 @@ func newBench(t *testing.T) *bench {
 			},
 		}).Build()
 	b.registry = endpoints.New(endpoints.Config{Reader: b.client, Secrets: b.vault, OperatorNamespace: "system", Addresses: loopback()}, endpoints.WithClock(b.clock))
-	b.reconciler = &reconciler[*v1alpha1.RestEndpoint]{kind: namespaced(), client: b.client, registry: b.registry, clock: b.clock}
+	b.reconciler = &reconciler[*v1alpha1.RestEndpoint]{kind: namespaced(), client: b.client, registry: b.registry, users: b, events: b, clock: b.clock}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 		defer cancel()

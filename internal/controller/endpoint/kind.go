@@ -11,7 +11,7 @@ import (
 type kind[T client.Object] struct {
 	name   v1alpha1.EndpointKind
 	empty  func() T
-	probe  func(T) *v1alpha1.Probe
+	spec   func(T) *v1alpha1.EndpointSpec
 	status func(T) *v1alpha1.EndpointStatus
 }
 
@@ -19,7 +19,7 @@ func namespaced() kind[*v1alpha1.RestEndpoint] {
 	return kind[*v1alpha1.RestEndpoint]{
 		name:   endpoints.KindRestEndpoint,
 		empty:  func() *v1alpha1.RestEndpoint { return &v1alpha1.RestEndpoint{} },
-		probe:  func(e *v1alpha1.RestEndpoint) *v1alpha1.Probe { return e.Spec.Probe },
+		spec:   func(e *v1alpha1.RestEndpoint) *v1alpha1.EndpointSpec { return &e.Spec },
 		status: func(e *v1alpha1.RestEndpoint) *v1alpha1.EndpointStatus { return &e.Status },
 	}
 }
@@ -28,7 +28,7 @@ func clusterScoped() kind[*v1alpha1.ClusterRestEndpoint] {
 	return kind[*v1alpha1.ClusterRestEndpoint]{
 		name:   endpoints.KindClusterRestEndpoint,
 		empty:  func() *v1alpha1.ClusterRestEndpoint { return &v1alpha1.ClusterRestEndpoint{} },
-		probe:  func(e *v1alpha1.ClusterRestEndpoint) *v1alpha1.Probe { return e.Spec.Probe },
+		spec:   func(e *v1alpha1.ClusterRestEndpoint) *v1alpha1.EndpointSpec { return &e.Spec.EndpointSpec },
 		status: func(e *v1alpha1.ClusterRestEndpoint) *v1alpha1.EndpointStatus { return &e.Status },
 	}
 }

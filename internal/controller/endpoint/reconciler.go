@@ -29,16 +29,21 @@ type reconciler[T client.Object] struct {
 	kind     kind[T]
 	client   client.Client
 	registry *endpoints.Registry
+	users    Users
+	events   eventRecorder
 	clock    clock.PassiveClock
 }
 
 // SetupWithManager adds the reconcilers of both kinds. The registry must read from the manager's cache.
-func SetupWithManager(mgr ctrl.Manager, registry *endpoints.Registry) error {
-	return errors.Join(setup(mgr, registry, namespaced()), setup(mgr, registry, clusterScoped()))
+func SetupWithManager(mgr ctrl.Manager, registry *endpoints.Registry, users Users) error {
+	return errors.Join(setup(mgr, registry, users, namespaced()), setup(mgr, registry, users, clusterScoped()))
 }
 
-func setup[T client.Object](mgr ctrl.Manager, registry *endpoints.Registry, k kind[T]) error {
-	r := &reconciler[T]{kind: k, client: mgr.GetClient(), registry: registry, clock: clock.RealClock{}}
+func setup[T client.Object](mgr ctrl.Manager, registry *endpoints.Registry, users Users, k kind[T]) error {
+	r := &reconciler[T]{
+		kind: k, client: mgr.GetClient(), registry: registry, users: users,
+		events: mgr.GetEventRecorder("restmapping-operator"), clock: clock.RealClock{},
+	}
 	// No predicate: the event of an own write leads to one more look, which costs no request and puts right what was
 	// written on top of a cache that had not caught up.
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -54,7 +59,7 @@ func setup[T client.Object](mgr ctrl.Manager, registry *endpoints.Registry, k ki
 }
 
 // follow queues an endpoint when the registry tells that it changed, for example because its Secret did, or that its server
-// began or ceased to be left alone.
+// began or ceased to be left alone, and when a custom resource uses it for the first time.
 func (r *reconciler[T]) follow(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	listen := func(ref endpoints.Ref) {
 		if ref.Kind == r.kind.name {
@@ -63,6 +68,7 @@ func (r *reconciler[T]) follow(ctx context.Context, queue workqueue.TypedRateLim
 	}
 	context.AfterFunc(ctx, r.registry.Subscribe(listen))
 	context.AfterFunc(ctx, r.registry.SubscribeFlow(listen))
+	context.AfterFunc(ctx, r.registry.SubscribeUse(listen))
 	return nil
 }
 
@@ -76,14 +82,21 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, request reconcile.Request
 		}
 		return reconcile.Result{}, fmt.Errorf("read %s: %w", ref, err)
 	}
+	if object.GetDeletionTimestamp() != nil {
+		return r.remove(ctx, object, ref)
+	}
+	if err := r.hold(ctx, object, ref); err != nil {
+		return reconcile.Result{}, err
+	}
 	found, err := look(ctx, r.registry, ref)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.stranded(ctx, object, ref, &found)
 	if err := r.report(ctx, object, found); err != nil {
 		return reconcile.Result{}, fmt.Errorf("write the status of %s: %w", ref, err)
 	}
-	return reconcile.Result{RequeueAfter: found.after(r.kind.probe(object))}, nil
+	return reconcile.Result{RequeueAfter: found.after(r.kind.spec(object).Probe)}, nil
 }
 
 // forget lets the registry see that the endpoint is gone.
@@ -107,7 +120,11 @@ func (r *reconciler[T]) report(ctx context.Context, object T, found finding) err
 	if equality.Semantic.DeepEqual(r.kind.status(before), status) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.client.Status().Patch(ctx, object, client.MergeFrom(before)))
+	if err := r.client.Status().Patch(ctx, object, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	r.tell(object, r.kind.status(before).Conditions, status.Conditions)
+	return nil
 }
 
 // The reconcilers are what controller-runtime expects.

@@ -254,7 +254,7 @@ func TestTheQueueFollowsTheRegistryForItsOwnKind(t *testing.T) {
 	b.reconcile()
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
-	other := &reconciler[*v1alpha1.ClusterRestEndpoint]{kind: clusterScoped(), client: b.client, registry: b.registry, clock: b.clock}
+	other := &reconciler[*v1alpha1.ClusterRestEndpoint]{kind: clusterScoped(), client: b.client, registry: b.registry, users: b, events: b, clock: b.clock}
 	otherQueue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer otherQueue.ShutDown()
 	ctx, stop := context.WithCancel(t.Context())
@@ -280,7 +280,7 @@ func TestBothKindsAreTheSameReconciler(t *testing.T) {
 	if err := b.client.Create(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
-	c := &reconciler[*v1alpha1.ClusterRestEndpoint]{kind: clusterScoped(), client: b.client, registry: b.registry, clock: b.clock}
+	c := &reconciler[*v1alpha1.ClusterRestEndpoint]{kind: clusterScoped(), client: b.client, registry: b.registry, users: b, events: b, clock: b.clock}
 	request := reconcile.Request{}
 	request.Name = "shared"
 	if _, err := c.Reconcile(t.Context(), request); err != nil {

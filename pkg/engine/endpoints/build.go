@@ -25,6 +25,8 @@ type connection struct {
 	prober *prober
 	// vaulted is nil when nothing is from Vault.
 	vaulted *vaulted
+	// of is the endpoint that it was made for.
+	of definition
 }
 
 // build makes the client.
@@ -51,7 +53,7 @@ func (r *Registry) build(d definition, stamp string, secret material) (*connecti
 		return nil, invalidConfig(d.ref, err)
 	}
 	made := &connection{
-		stamp: stamp, identity: identity, vaulted: secret.vaulted,
+		stamp: stamp, identity: identity, vaulted: secret.vaulted, of: d,
 		client: &sharedClient{inner: inner, drained: r.drained},
 	}
 	if made.vaulted != nil {

@@ -19,6 +19,8 @@ type entry struct {
 	announced string
 	shared    *connection
 	held      heldBack
+	// used tells that a custom resource asked for it.
+	used bool
 }
 
 // stamp is what a connection depends on: which endpoint in which generation, and the version of each secret value.

@@ -63,6 +63,8 @@ type definition struct {
 	allowed    *v1alpha1.AllowedNamespaces
 	// allowedCIDRs are those of a ClusterRestEndpoint.
 	allowedCIDRs []v1alpha1.CIDR
+	// deleting tells that it goes when the last custom resource does.
+	deleting bool
 }
 
 func (d definition) facts() Facts {

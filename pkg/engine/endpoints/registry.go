@@ -108,7 +108,9 @@ type Registry struct {
 	listeners map[int]func(Ref)
 	// flowListeners hear of what happens to requests, the others of what people change.
 	flowListeners map[int]func(Ref)
-	nextID        int
+	// useListeners are told of the first use of an endpoint.
+	useListeners map[int]func(Ref)
+	nextID       int
 }
 
 // New makes a registry. Close ends it.
@@ -127,6 +129,7 @@ func New(cfg Config, options ...Option) *Registry {
 		changed:           make(chan struct{}),
 		listeners:         map[int]func(Ref){},
 		flowListeners:     map[int]func(Ref){},
+		useListeners:      map[int]func(Ref){},
 	}
 	for _, option := range options {
 		option(r)
@@ -145,7 +148,9 @@ func (r *Registry) Resolve(ctx context.Context, ref Ref) (*Endpoint, error) {
 	if err := r.checkNamespace(ctx, d, ref.Namespace); err != nil {
 		return nil, err
 	}
-	return r.connect(ctx, d)
+	found, err := r.connect(ctx, d)
+	r.noteUse(d.ref)
+	return found, err
 }
 
 // Refresh is Resolve for the endpoint's own controller, which calls it for every event of the endpoint: it asks for no
@@ -204,6 +209,17 @@ func (r *Registry) Flows() map[string]httpapi.Flow {
 // connect gives the endpoint with its shared connection, made now when there is none for what stands in the cluster.
 func (r *Registry) connect(ctx context.Context, d definition) (*Endpoint, error) {
 	r.track(d)
+	found, err := r.connected(ctx, d)
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+		return found, err
+	}
+	if shared := r.last(d); shared != nil {
+		return d.endpoint(shared), nil
+	}
+	return nil, err
+}
+
+func (r *Registry) connected(ctx context.Context, d definition) (*Endpoint, error) {
 	stamp, err := r.stamp(ctx, d)
 	if err != nil {
 		return nil, err
@@ -269,6 +285,7 @@ func (r *Registry) get(ctx context.Context, own Ref) (definition, error) {
 			ref: own, uid: string(object.UID), generation: object.Generation, labels: object.Labels,
 			spec: object.Spec.EndpointSpec, allowed: object.Spec.AllowedNamespaces,
 			allowedCIDRs: object.Spec.AllowedCIDRs,
+			deleting:     object.DeletionTimestamp != nil,
 		}, nil
 	}
 	object := &v1alpha1.RestEndpoint{}
@@ -277,5 +294,6 @@ func (r *Registry) get(ctx context.Context, own Ref) (definition, error) {
 	}
 	return definition{
 		ref: own, uid: string(object.UID), generation: object.Generation, labels: object.Labels, spec: object.Spec,
+		deleting: object.DeletionTimestamp != nil,
 	}, nil
 }

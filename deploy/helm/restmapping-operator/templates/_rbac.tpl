@@ -4,7 +4,7 @@ Rules on what is in namespaces. They are given everywhere by a ClusterRole, or i
 {{- define "restmapping-operator.namespacedRules" -}}
 - apiGroups: ["restmapping.dev"]
   resources: ["restendpoints"]
-  verbs: ["get", "list", "watch"]
+  verbs: ["get", "list", "watch", "patch", "update"]
 - apiGroups: ["restmapping.dev"]
   resources: ["restendpoints/status"]
   verbs: ["get", "patch", "update"]
