@@ -89,6 +89,7 @@ spec:
 	t.Run("what is changed in Gitea is put back", func(t *testing.T) { giteaDrift(t, s, api) })
 	t.Run("what is changed in the cluster arrives", func(t *testing.T) { giteaUpdate(t, s, api) })
 	t.Run("an object that was there before is left alone", func(t *testing.T) { giteaForeign(t, s, api) })
+	t.Run("an organization keeps its teams", func(t *testing.T) { giteaParts(t, s, api) })
 	t.Run("a restart re-sends nothing", func(t *testing.T) {
 		s.Operator.Stop()
 		s.Start()

@@ -76,6 +76,12 @@ type RestMappingSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Fields []Field `json:"fields,omitempty"`
+	// Parts are objects outside that belong to the object of the custom resource, one for each element of a list.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=8
+	Parts []Part `json:"parts,omitempty"`
 	// Status carries values of the observed object into the custom resource's status.
 	// +optional
 	// +listType=atomic

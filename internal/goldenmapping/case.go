@@ -41,9 +41,12 @@ type Script struct {
 
 // Exchange is one operation and its answer.
 type Exchange struct {
-	Operation rest.Operation    `json:"operation"`
-	Status    int               `json:"status"`
-	Headers   map[string]string `json:"headers,omitempty"`
+	Operation rest.Operation `json:"operation"`
+	// Part is the part of the mapping that it is about, and Key the element; empty for the object itself.
+	Part    string            `json:"part,omitempty"`
+	Key     string            `json:"key,omitempty"`
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers,omitempty"`
 	// Body is any JSON value, absent for an empty body.
 	Body any `json:"body,omitempty"`
 }

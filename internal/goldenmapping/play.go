@@ -51,6 +51,7 @@ type player struct {
 	// page is the page of the list that must come next; nil when none must.
 	page    *mapping.Page
 	matches []any
+	parts   map[string]*partPlayer
 	result  *Result
 }
 
@@ -106,12 +107,15 @@ func (p *player) exchange(ctx context.Context, x Exchange) (rest.Request, error)
 	if p.page != nil && x.Operation != rest.List {
 		return rest.Request{}, fmt.Errorf("the list goes on with page %d, and nothing else may be asked before its end", p.page.Number+1)
 	}
+	if x.Part != "" {
+		return p.partExchange(ctx, x)
+	}
 	req, err := p.request(ctx, x.Operation)
 	if err != nil {
 		return rest.Request{}, err
 	}
 	resp := response(x)
-	step, err := p.judge(ctx, req, resp)
+	step, err := judge(ctx, p.pass, req, resp)
 	if err != nil {
 		return req, err
 	}
@@ -156,8 +160,8 @@ func response(x Exchange) *rest.Response {
 }
 
 // judge says what an answer means, in the words of the operator.
-func (p *player) judge(ctx context.Context, req rest.Request, resp *rest.Response) (Step, error) {
-	outcome, message, declared, err := p.pass.Outcome(ctx, req.Operation, resp)
+func judge(ctx context.Context, pass *mapping.Pass, req rest.Request, resp *rest.Response) (Step, error) {
+	outcome, message, declared, err := pass.Outcome(ctx, req.Operation, resp)
 	if err != nil {
 		return Step{}, err
 	}

@@ -34,13 +34,17 @@ type Violation struct {
 
 // Step is what one answer means.
 type Step struct {
+	// Part is the part with its key, such as teams[devs]; empty for the object itself.
+	Part    string            `json:"part,omitempty"`
 	Request string            `json:"request"`
 	Outcome lifecycle.Outcome `json:"outcome"`
 	// Declared tells that the mapping itself says so, not the default table.
 	Declared bool   `json:"declared,omitempty"`
 	Message  string `json:"message,omitempty"`
 	// Matches is how many items of a whole list are the object.
-	Matches     *int     `json:"matches,omitempty"`
+	Matches *int `json:"matches,omitempty"`
+	// Keys are those of the items in the whole list of a part.
+	Keys        []string `json:"keys,omitempty"`
 	Differences []string `json:"differences,omitempty"`
 	Immutable   []string `json:"immutable,omitempty"`
 }

@@ -62,6 +62,7 @@ func (c *compilation) finish(checked *cel.Ast, references []reference) (*Express
 		refs: c.environment.declared[Refs],
 
 		references: references, warnings: c.environment.costWarnings(checked),
+		element: c.environment.elementType(checked.OutputType()),
 	}, nil
 }
 

@@ -14,6 +14,8 @@
 //   - item: one element of a list response, untyped.
 //   - endpoint: name (string), labels and values (maps of strings).
 //   - desired, changed: the object to be sent, and its part that differs from the observed one, untyped.
+//   - part: one element of the list that the forEach of a part gives, typed where that list is; key: its key, a string;
+//     parent: the observed object that the parts belong to, untyped.
 //
 // A variable without a value is null, so that observed.?id is absent while there is nothing to observe.
 //

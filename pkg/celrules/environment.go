@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
@@ -12,6 +13,8 @@ type Environment struct {
 	cel *cel.Env
 	// declared are the variables with what is known about their fields.
 	declared map[Variable]*schemaType
+	// objects are the object types of the declared variables by name.
+	objects map[string]*schemaType
 }
 
 // NewEnvironment makes the environment for a custom resource's schema and the names a mapping declares.
@@ -31,7 +34,7 @@ func NewEnvironment(d Declarations) (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("CEL environment: %w", err)
 	}
-	return &Environment{cel: env, declared: declared}, nil
+	return &Environment{cel: env, declared: declared, objects: p.byName}, nil
 }
 
 // answer is the type of an HTTP response.
@@ -59,6 +62,36 @@ func declaredTypes(d Declarations) map[Variable]*schemaType {
 		Item:            untyped(),
 		Desired:         untyped(),
 		Changed:         untyped(),
+		Part:            elementOf(d.Parts),
+		Key:             text,
+		Parent:          untyped(),
+	}
+}
+
+// elementOf gives the type of the elements of the list that an expression gives.
+func elementOf(list *Expression) *schemaType {
+	if list == nil || list.element == nil {
+		return untyped()
+	}
+	return list.element
+}
+
+// elementType gives the type of a list's elements with what is known of its fields; untyped for everything else.
+func (e *Environment) elementType(list *cel.Type) *schemaType {
+	list = withoutOptional(list)
+	if list.Kind() != types.ListKind {
+		return untyped()
+	}
+	switch element := list.Parameters()[0]; element.Kind() {
+	case types.StructKind:
+		if known, ok := e.objects[element.TypeName()]; ok {
+			return known
+		}
+		return untyped()
+	case types.StringKind, types.BoolKind, types.IntKind, types.DoubleKind:
+		return simple(element)
+	default:
+		return untyped()
 	}
 }
 

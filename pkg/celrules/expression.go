@@ -16,6 +16,8 @@ type Expression struct {
 	self, refs  *schemaType
 	references  []reference
 	warnings    []string
+	// element is the type of the elements of the list that it gives.
+	element *schemaType
 }
 
 // Source gives the text it was compiled from.

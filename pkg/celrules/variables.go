@@ -34,11 +34,17 @@ const (
 	Desired Variable = "desired"
 	// Changed is the part of the desired object that differs from the observed one.
 	Changed Variable = "changed"
+	// Part is the element of the custom resource that one part of it is made from.
+	Part Variable = "part"
+	// Key is the text that tells a part from the others of its kind.
+	Key Variable = "key"
+	// Parent is the observed object to which the parts belong.
+	Parent Variable = "parent"
 )
 
 // variables lists all of them, in the order messages name them.
 func variables() []Variable {
-	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Operation, Item, Refs, Secrets, Endpoint, Desired, Changed}
+	return []Variable{Self, Identifiers, Observed, ObservedHeaders, Response, Operation, Item, Refs, Secrets, Endpoint, Desired, Changed, Part, Key, Parent}
 }
 
 // Declarations say what an environment knows.
@@ -52,6 +58,8 @@ type Declarations struct {
 	// References are the fields of the variable refs with the schemas of what they are, for the whole object. One without
 	// a schema is untyped.
 	References map[string]*apiextensionsv1.JSONSchemaProps
+	// Parts is the expression that gives the list whose elements the variable part stands for. Without it part is untyped.
+	Parts *Expression
 }
 
 // Use says how one expression is used.

@@ -54,6 +54,8 @@ type Record struct {
 	Seen bool `json:"seen,omitempty"`
 	// Underway is an operation that the server has accepted and not yet ended.
 	Underway *RecordedOperation `json:"op,omitempty"`
+	// Parts are the objects of the mapping's parts, by the part's name.
+	Parts map[string]PartEntries `json:"parts,omitempty"`
 	// Again tells that the status named an object when this intent was written, so that it proves nothing for this one.
 	Again bool `json:"again,omitempty"`
 	// Values is a keyed hash (Ring.HashValues) of the write-only values that the object was given last: they cannot be read

@@ -96,7 +96,7 @@ func (s *Pass) fieldValue(ctx context.Context, f *fieldPlan) (value any, present
 	if f.value != nil {
 		value, present, err = s.evaluate(ctx, f.value, nil)
 	} else {
-		value, _ = f.from.get(s.self)
+		value, _ = f.from.get(s.source())
 		present = value != nil
 	}
 	switch {
@@ -195,7 +195,7 @@ func difference(mode v1alpha1.Compare, want, got any) any {
 func (s *Pass) overlay(ctx context.Context, plan *operationPlan, observed any) (map[string]any, error) {
 	base, ok := observed.(map[string]any)
 	if !ok {
-		return nil, &NoObjectError{plan.operation, "spec.operations.read.select", "an object", kindOf(observed)}
+		return nil, &NoObjectError{plan.operation, s.program.observedField(), "an object", kindOf(observed)}
 	}
 	desired, err := s.desired(ctx, plan.operation)
 	if err != nil {

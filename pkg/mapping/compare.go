@@ -33,7 +33,7 @@ func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 			continue
 		}
 		if _, ok := observed.(map[string]any); !ok {
-			return Comparison{}, &NoObjectError{rest.Read, "spec.operations.read.select", "an object", kindOf(observed)}
+			return Comparison{}, &NoObjectError{rest.Read, s.program.observedField(), "an object", kindOf(observed)}
 		}
 		want, present, err := s.fieldValue(ctx, f)
 		if err != nil {

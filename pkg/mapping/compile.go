@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/celrules"
 	"github.com/restmapping/operator/pkg/rest"
@@ -33,6 +35,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema, references ...ReferenceSch
 	c.checkCreateKnowsItsIdentifiers()
 	c.warnOfReferencesInDelete()
 	c.compileSafety()
+	c.compileParts()
 	if len(c.errors) > 0 {
 		return nil, &InvalidError{Errors: c.errors}
 	}
@@ -46,14 +49,22 @@ type compiler struct {
 	env     *celrules.Environment
 	program *Program
 	errors  []v1alpha1.ExpressionError
+	// references are the schemas of what is referred to.
+	references map[string]*apiextensionsv1.JSONSchemaProps
+	// part is nil for the mapping itself.
+	part *partCompiler
 }
+
+// at gives the place in the mapping of something below what is compiled.
+func (c *compiler) at(what string) string { return c.program.at(what) }
 
 func newCompiler(m *v1alpha1.RestMapping, t TargetSchema, references []ReferenceSchema) (*compiler, error) {
 	c := &compiler{spec: &m.Spec, target: t, program: &Program{
-		name: m.Name, kind: m.Spec.Target.Kind, generation: m.Generation,
+		name: m.Name, kind: m.Spec.Target.Kind, generation: m.Generation, place: "spec",
 		operations: map[rest.Operation]*operationPlan{}, statusSchema: statusOf(t.Schema),
 	}}
-	declarations := celrules.Declarations{Self: t.Schema, References: schemasOf(m.Spec.References, references)}
+	c.references = schemasOf(m.Spec.References, references)
+	declarations := celrules.Declarations{Self: t.Schema, References: c.references}
 	for _, identifier := range m.Spec.Identifiers {
 		declarations.Identifiers = append(declarations.Identifiers, identifier.Name)
 	}

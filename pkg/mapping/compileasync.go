@@ -30,8 +30,8 @@ func (c *compiler) async(a *v1alpha1.Async, of *operationPlan) *asyncPlan {
 	field := of.field + ".async"
 	polled := []celrules.Variable{celrules.Operation, celrules.Self, celrules.Identifiers}
 	return &asyncPlan{
-		when:     c.compile(a.When, field+".when", celrules.BoolResult, responseVariables()...),
-		handle:   c.compile(a.Handle, field+".handle", celrules.StringResult, responseVariables()...),
+		when:     c.compile(a.When, field+".when", celrules.BoolResult, c.responseVariables(of.operation)...),
+		handle:   c.compile(a.Handle, field+".handle", celrules.StringResult, c.responseVariables(of.operation)...),
 		done:     c.compile(a.Done, field+".done", celrules.BoolResult, polled...),
 		failed:   c.compile(a.Failed, field+".failed", celrules.BoolResult, polled...),
 		message:  c.compile(a.Message, field+".message", celrules.StringResult, polled...),

@@ -11,7 +11,7 @@ import (
 
 func (c *compiler) compileFields() {
 	for i := range c.spec.Fields {
-		c.compileField(&c.spec.Fields[i], fmt.Sprintf("spec.fields[%d]", i))
+		c.compileField(&c.spec.Fields[i], c.at(fmt.Sprintf("fields[%d]", i)))
 	}
 }
 
@@ -38,7 +38,7 @@ func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 		c.fail(field, "give exactly one of from and value")
 	}
 	plan.from = c.from(f.From, field+".from")
-	plan.value = c.compile(f.Value, field+".value", celrules.AnyResult, requestVariables()...)
+	plan.value = c.compile(f.Value, field+".value", celrules.AnyResult, c.requestVariables(rest.Update)...)
 	c.checkFieldValue(plan.value, f)
 	plan.to = c.bodyPath(f.To, field+".to")
 	plan.observedAt = plan.to
@@ -118,6 +118,8 @@ func (c *compiler) from(source, field string) bodyPath {
 		return nil
 	}
 	switch {
+	case path[0] == string(celrules.Part) && c.part != nil:
+		c.fromPart(path, field)
 	case path[0] == "metadata":
 		if problem := metadataProblem(path); problem != "" {
 			c.fail(field, "%s", problem)
@@ -159,7 +161,7 @@ func (c *compiler) bodyPath(source, field string) bodyPath {
 // checkFieldOverlap refuses two fields for one place: the one that came last would win silently.
 func (c *compiler) checkFieldOverlap(path bodyPath, field string) {
 	for i, other := range c.program.fields {
-		c.checkOverlap(path, other.to, field, fmt.Sprintf("spec.fields[%d].to", i))
+		c.checkOverlap(path, other.to, field, c.at(fmt.Sprintf("fields[%d].to", i)))
 	}
 }
 

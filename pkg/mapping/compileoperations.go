@@ -13,19 +13,20 @@ import (
 
 // requestVariables are what every request may use. Secrets may go into queries, headers and bodies, never into paths:
 // those hold identifiers only.
-func requestVariables(more ...celrules.Variable) []celrules.Variable {
-	return append([]celrules.Variable{celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint, celrules.Secrets}, more...)
+func (c *compiler) requestVariables(operation rest.Operation, more ...celrules.Variable) []celrules.Variable {
+	common := []celrules.Variable{celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint, celrules.Secrets}
+	return slices.Concat(common, c.partVariables(operation), more)
 }
 
 // responseVariables are what may be used to take something from a response.
-func responseVariables() []celrules.Variable {
-	return []celrules.Variable{celrules.Response, celrules.Self, celrules.Refs, celrules.Identifiers}
+func (c *compiler) responseVariables(operation rest.Operation) []celrules.Variable {
+	return slices.Concat([]celrules.Variable{celrules.Response, celrules.Self, celrules.Refs, celrules.Identifiers}, c.partVariables(operation))
 }
 
 func (c *compiler) compileOperations() {
 	o := c.spec.Operations
 	if o.Read == nil && o.List == nil {
-		c.fail("spec.operations", "at least one of read and list is needed, or the object outside can never be observed")
+		c.fail(c.at("operations"), "at least one of read and list is needed, or the object outside can never be observed")
 	}
 	if o.Read != nil {
 		c.compileRead(o.Read)
@@ -47,8 +48,8 @@ func (c *compiler) compileOperations() {
 func (c *compiler) compileRead(o *v1alpha1.ReadOperation) {
 	plan := c.template(rest.Read, &o.RequestTemplate)
 	c.method(plan, o.Method, http.MethodGet, http.MethodGet, http.MethodPost)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables()...)
-	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation)...)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, c.responseVariables(plan.operation)...)
 }
 
 func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
@@ -56,9 +57,9 @@ func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
 	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch)
 	plan.body = c.bodyMode(plan, o.Body, v1alpha1.BodyDesired, v1alpha1.BodyDesired, v1alpha1.BodyNone)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired)...)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation, celrules.Desired)...)
 	c.exclusiveBody(plan, o.Body)
-	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, c.responseVariables(plan.operation)...)
 	plan.async = c.async(o.Async, plan)
 }
 
@@ -72,10 +73,10 @@ func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 	}
 	plan.body = c.bodyMode(plan, o.Body, usual, v1alpha1.BodyDesired, v1alpha1.BodyChanged, v1alpha1.BodyOverlay,
 		v1alpha1.BodyJSONPatch, v1alpha1.BodyNone)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Desired, celrules.Changed, celrules.Observed, celrules.ObservedHeaders)...)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation, celrules.Desired, celrules.Changed, celrules.Observed, celrules.ObservedHeaders)...)
 	c.exclusiveBody(plan, o.Body)
 	c.editBody(plan, o)
-	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, responseVariables()...)
+	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, c.responseVariables(plan.operation)...)
 	plan.async = c.async(o.Async, plan)
 }
 
@@ -83,7 +84,7 @@ func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
 	plan := c.template(rest.Delete, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
 	c.lock(plan, o.Lock)
 	c.method(plan, o.Method, http.MethodDelete, http.MethodDelete, http.MethodPost, http.MethodPut, http.MethodPatch)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation, celrules.Observed, celrules.ObservedHeaders)...)
 	plan.async = c.async(o.Async, plan)
 	for i := range o.Before {
 		c.compileStep(plan, i, &o.Before[i])
@@ -95,14 +96,14 @@ func (c *compiler) compileStep(of *operationPlan, i int, o *v1alpha1.DeleteStep)
 	field := fmt.Sprintf("%s.before[%d]", of.field, i)
 	plan := c.templateAt(rest.Delete, field, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
 	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables(celrules.Observed, celrules.ObservedHeaders)...)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation, celrules.Observed, celrules.ObservedHeaders)...)
 	when := c.require(o.When, field+".when", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Identifiers)
 	of.before = append(of.before, stepPlan{when: when, request: plan})
 }
 
 // template compiles what every operation has. more are variables that only some operations know.
 func (c *compiler) template(operation rest.Operation, t *v1alpha1.RequestTemplate, more ...celrules.Variable) *operationPlan {
-	plan := c.templateAt(operation, "spec.operations."+strings.ToLower(string(operation)), t, more...)
+	plan := c.templateAt(operation, c.at("operations."+strings.ToLower(string(operation))), t, more...)
 	c.program.operations[operation] = plan
 	return plan
 }
@@ -113,8 +114,8 @@ func (c *compiler) templateAt(operation rest.Operation, field string, t *v1alpha
 		accept: t.Accept, body: v1alpha1.BodyNone, contentType: t.ContentType, encoding: orDefault(t.Encoding, v1alpha1.EncodingJSON),
 	}
 	plan.path = c.path(t.Path, plan.field+".path")
-	plan.query = c.query(t.Query, plan.field+".query", requestVariables(more...))
-	plan.headers = c.headers(t.Headers, plan.field+".headers", requestVariables(more...))
+	plan.query = c.query(t.Query, plan.field+".query", c.requestVariables(operation, more...))
+	plan.headers = c.headers(t.Headers, plan.field+".headers", c.requestVariables(operation, more...))
 	if t.Accept != "" && !isHeaderValue(t.Accept) {
 		c.fail(plan.field+".accept", "the value cannot stand in a header")
 	}
@@ -136,8 +137,8 @@ func (c *compiler) path(source, field string) *pathTemplate {
 		return &pathTemplate{source: source, segments: [][]pathPiece{nil}}
 	}
 	for _, name := range t.parameters() {
-		if _, declared := c.program.isAssigned(name); !declared {
-			c.fail(field, "the parameter {%s} has no identifier of that name; declare it in spec.identifiers", name)
+		if !c.program.declares(name) {
+			c.fail(field, "the parameter {%s} has no identifier of that name; declare it in %s", name, c.at("identifiers"))
 		}
 	}
 	return t

@@ -75,16 +75,22 @@ func isHeaderValue(text string) bool {
 }
 
 func (c *compiler) compileList(o *v1alpha1.ListOperation) {
-	plan := c.template(rest.List, &o.RequestTemplate)
-	c.method(plan, o.Method, http.MethodGet, http.MethodGet, http.MethodPost)
-	c.bodyFrom(plan, o.BodyExpression, requestVariables()...)
+	plan := c.listing(&o.RequestTemplate, o.Method, o.BodyExpression, o.Items, o.Pagination)
+	c.program.list.match = c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Refs, celrules.Identifiers)
+}
+
+// listing compiles what every list has.
+func (c *compiler) listing(t *v1alpha1.RequestTemplate, method string, body, items v1alpha1.Expression, pages *v1alpha1.Pagination) *operationPlan {
+	plan := c.template(rest.List, t)
+	c.method(plan, method, http.MethodGet, http.MethodGet, http.MethodPost)
+	c.bodyFrom(plan, body, c.requestVariables(plan.operation)...)
 	c.program.list = &listPlan{
-		items: c.compile(o.Items, plan.field+".items", celrules.ListResult, responseVariables()...),
-		match: c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Refs, celrules.Identifiers),
+		items: c.compile(items, plan.field+".items", celrules.ListResult, c.responseVariables(rest.List)...),
 	}
-	if o.Pagination != nil {
-		c.program.list.pagination = c.pagination(o.Pagination, plan)
+	if pages != nil {
+		c.program.list.pagination = c.pagination(pages, plan)
 	}
+	return plan
 }
 
 // The defaults of a pagination.
@@ -98,7 +104,7 @@ func (c *compiler) pagination(p *v1alpha1.Pagination, list *operationPlan) *pagi
 	plan := &paginationPlan{
 		kind: p.Type, pageParam: p.PageParam, offsetParam: p.OffsetParam, limitParam: p.LimitParam, cursorParam: p.CursorParam,
 		firstPage: defaultFirstPage, limit: p.Limit, maxPages: p.MaxPages,
-		cursor: c.compile(p.Cursor, field+".cursor", celrules.ScalarResult, responseVariables()...),
+		cursor: c.compile(p.Cursor, field+".cursor", celrules.ScalarResult, c.responseVariables(rest.List)...),
 	}
 	if p.FirstPage != nil {
 		plan.firstPage = *p.FirstPage

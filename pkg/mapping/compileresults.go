@@ -69,7 +69,7 @@ func (c *compiler) compileOutcomes() {
 	for i, o := range c.spec.Outcomes {
 		field := fmt.Sprintf("spec.outcomes[%d]", i)
 		plan := outcomePlan{
-			when:    c.require(o.When, field+".when", celrules.BoolResult, responseVariables()...),
+			when:    c.require(o.When, field+".when", celrules.BoolResult, c.responseVariables(rest.Read)...),
 			outcome: o.Outcome, message: o.Message,
 		}
 		for _, on := range o.Operations {

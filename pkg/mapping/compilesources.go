@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,7 +39,7 @@ func (c *compiler) compileEndpoint() {
 func (c *compiler) compileIdentifiers() {
 	seen := map[string]bool{}
 	for i, identifier := range c.spec.Identifiers {
-		field := fmt.Sprintf("spec.identifiers[%d]", i)
+		field := c.at(fmt.Sprintf("identifiers[%d]", i))
 		if !isIdentifierName(identifier.Name) {
 			c.fail(field+".name", "a name holds letters, digits and _ and does not begin with a digit")
 		}
@@ -46,12 +47,15 @@ func (c *compiler) compileIdentifiers() {
 			c.fail(field+".name", "the identifier %q is declared twice", identifier.Name)
 		}
 		seen[identifier.Name] = true
+		if slices.Contains(c.program.inherited, identifier.Name) {
+			c.fail(field+".name", "the mapping has an identifier %q already; choose another name", identifier.Name)
+		}
 		if (identifier.Value == "") == (identifier.Assigned == "") {
 			c.fail(field, "give exactly one of value and assigned")
 		}
 		plan := identifierPlan{
 			name:     identifier.Name,
-			value:    c.compile(identifier.Value, field+".value", celrules.ScalarResult, celrules.Self, celrules.Refs, celrules.Endpoint),
+			value:    c.compile(identifier.Value, field+".value", celrules.ScalarResult, c.identifierVariables()...),
 			assigned: c.compile(identifier.Assigned, field+".assigned", celrules.ScalarResult, celrules.Response, celrules.Operation),
 		}
 		c.oneAnswer(plan.assigned)
@@ -104,4 +108,10 @@ func (p *Program) isAssigned(name string) (assigned, declared bool) {
 		}
 	}
 	return false, false
+}
+
+// declares tells whether a path may use an identifier.
+func (p *Program) declares(name string) bool {
+	_, declared := p.isAssigned(name)
+	return declared || slices.Contains(p.inherited, name)
 }

@@ -115,13 +115,15 @@ func (e *NoObjectError) Error() string {
 
 // TooManyPagesError says that a listing did not end within the pages that the mapping allows.
 type TooManyPagesError struct {
+	// Field is the place in the mapping.
+	Field    string
 	MaxPages int
 }
 
 // Error implements error.
 func (e *TooManyPagesError) Error() string {
-	return fmt.Sprintf("spec.operations.list.pagination: the list has more than %d pages, so nothing can be said about what it does not hold; "+
-		"raise maxPages or limit, or narrow the list with a query parameter", e.MaxPages)
+	return fmt.Sprintf("%s: the list has more than %d pages, so nothing can be said about what it does not hold; "+
+		"raise maxPages or limit, or narrow the list with a query parameter", e.Field, e.MaxPages)
 }
 
 // PaginationError says that the pages of a list contradict each other.

@@ -14,7 +14,7 @@ import (
 func (s *Pass) jsonPatch(ctx context.Context, plan *operationPlan, observed any) ([]any, error) {
 	object, ok := observed.(map[string]any)
 	if !ok {
-		return nil, &NoObjectError{plan.operation, "spec.operations.read.select", "an object", kindOf(observed)}
+		return nil, &NoObjectError{plan.operation, s.program.observedField(), "an object", kindOf(observed)}
 	}
 	patch := &patchBuilder{operations: []any{}, document: copyObjects(object)}
 	for i := range s.program.fields {

@@ -117,7 +117,7 @@ func (s *Pass) repeats(items []any, page Page) (bool, error) {
 		return true, nil
 	}
 	return false, &PaginationError{
-		"spec.operations.list.pagination",
+		s.program.at("operations.list.pagination"),
 		fmt.Sprintf("page %d holds the same items as the page before, though there should be more; check the names of the parameters", page.Number+1),
 	}
 }
@@ -125,7 +125,7 @@ func (s *Pass) repeats(items []any, page Page) (bool, error) {
 func digestOf(value any) ([sha256.Size]byte, error) {
 	encoded, err := encodeJSON(value)
 	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("spec.operations.list.items: %w", err)
+		return [sha256.Size]byte{}, fmt.Errorf("list items: %w", err)
 	}
 	return sha256.Sum256(encoded), nil
 }
@@ -135,7 +135,7 @@ func (s *Pass) matches(ctx context.Context, items []any) ([]any, error) {
 	var found []any
 	var keys [][sha256.Size]byte
 	for _, item := range items {
-		same, err := s.holds(ctx, s.program.list.match, map[celrules.Variable]any{celrules.Item: item})
+		same, err := s.isMatch(ctx, item)
 		if err != nil {
 			return nil, err
 		}
@@ -160,6 +160,14 @@ func (s *Pass) matches(ctx context.Context, items []any) ([]any, error) {
 		s.listing.seen[key] = true
 	}
 	return found, nil
+}
+
+// isMatch tells whether an item counts. In a part all do; their keys are looked at later.
+func (s *Pass) isMatch(ctx context.Context, item any) (bool, error) {
+	if s.program.list.match == nil {
+		return true, nil
+	}
+	return s.holds(ctx, s.program.list.match, map[celrules.Variable]any{celrules.Item: item})
 }
 
 // itemKey tells objects apart: by their assigned identifiers where they have them (identified), otherwise by their
@@ -202,7 +210,7 @@ func (s *Pass) nextPage(ctx context.Context, resp *rest.Response, page Page, cou
 		return nil, nil
 	}
 	if next.Number >= p.maxPages {
-		return nil, &TooManyPagesError{p.maxPages}
+		return nil, &TooManyPagesError{s.program.at("operations.list.pagination"), p.maxPages}
 	}
 	return &next, nil
 }

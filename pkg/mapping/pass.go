@@ -38,6 +38,9 @@ type Pass struct {
 	references  map[string]any
 	identifiers map[string]string
 	listing     listing
+	// also are variables beyond those of the mapping, and document is where the paths of fields lead; nil is self.
+	also     map[celrules.Variable]any
+	document map[string]any
 	// headers are those of the response from which an object was selected last.
 	headers map[string]string
 }
@@ -119,6 +122,7 @@ func (s *Pass) evaluate(ctx context.Context, x *expression, more map[celrules.Va
 		celrules.Self: s.self, celrules.Endpoint: s.endpoint, celrules.Secrets: s.secrets, celrules.Refs: s.references,
 		celrules.Identifiers: textObject(s.identifiers),
 	}
+	maps.Copy(variables, s.also)
 	maps.Copy(variables, more)
 	return evaluate(ctx, s.budget, x, variables)
 }
@@ -177,4 +181,12 @@ func responseObject(resp *rest.Response) map[string]any {
 // itemAsResponse lets an item of a list stand where a create response is expected.
 func itemAsResponse(item any) *rest.Response {
 	return &rest.Response{Status: 200, Body: item, IsJSON: true}
+}
+
+// source is the document that fields are taken from.
+func (s *Pass) source() map[string]any {
+	if s.document != nil {
+		return s.document
+	}
+	return s.self
 }

@@ -32,6 +32,12 @@ type Program struct {
 	outcomes    []outcomePlan
 	outputs     []outputPlan
 
+	parts []*partPlan
+	// place is where all this stands in the mapping: spec, or spec.parts[0] for what serves one part.
+	place string
+	// inherited are the identifiers of the mapping that a part may use too.
+	inherited []string
+
 	safety        v1alpha1.CreateSafety
 	safetyMessage string
 	statusSchema  *apiextensionsv1.JSONSchemaProps
@@ -102,7 +108,8 @@ type parameterPlan struct {
 // listPlan is what a listing has beyond its request.
 type listPlan struct {
 	// items is nil when the mapping does not say where the list is.
-	items      *expression
+	items *expression
+	// match is nil in a part, where every item counts that has a key.
 	match      *expression
 	pagination *paginationPlan
 }
@@ -174,6 +181,17 @@ type outcomePlan struct {
 	when    *expression
 	outcome v1alpha1.OutcomeName
 	message string
+}
+
+// at gives the place in the mapping of something below the program's own.
+func (p *Program) at(what string) string { return p.place + "." + what }
+
+// observedField is where the mapping says what the observed object is.
+func (p *Program) observedField() string {
+	if p.operations[rest.Read] == nil {
+		return p.at("operations.list.items")
+	}
+	return p.at("operations.read.select")
 }
 
 // Name is the mapping's name.

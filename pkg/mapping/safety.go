@@ -31,7 +31,7 @@ func (c *compiler) compileSafety() {
 
 // checkSafety reports what contradicts a declared class.
 func (c *compiler) checkSafety(declared v1alpha1.CreateSafety) {
-	const field = "spec.operations.create.safety"
+	field := c.at("operations.create.safety")
 	p := c.program
 	switch declared {
 	case v1alpha1.SafetyUpsert:

@@ -35,7 +35,7 @@ func (u *run) begin(ctx context.Context) {
 		AllChosen: !u.program.HasAssignedIdentifiers(), CreatesLater: u.program.Later(rest.Create) > 0,
 		// An identifier that only a list shows may have changed since it was recorded.
 		// With a marker it is the mark that says whose the object is.
-		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.program.HasDeleteSteps() || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
+		LookBeforeDelete: u.program.UsesObserved(rest.Delete) || u.program.HasDeleteSteps() || u.deletesPartsFirst() || u.identifiedByList() || safety == v1alpha1.SafetyMarker,
 		Record:           u.opened.State,
 		Look:             lifecycle.LookNotYet,
 		Probe:            lifecycle.ProbeNotYet,

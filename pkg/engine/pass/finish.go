@@ -120,6 +120,9 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 		}
 		return queue.Result{Err: &retryError{step: step}}
 	case lifecycle.Wait:
+		if u.comeBack > 0 {
+			return queue.Result{After: u.comeBack}
+		}
 		return queue.Result{After: u.delay(step.Delay)}
 	default:
 		if step.Reason == v1alpha1.ReasonSuspended {
@@ -128,6 +131,9 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 		interval := u.interval()
 		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) || u.facts.Underway != nil {
 			interval = min(interval, notReadyInterval)
+		}
+		if u.comeBack > 0 {
+			interval = min(interval, u.comeBack)
 		}
 		return queue.Result{After: interval, Priority: queue.PriorityLow}
 	}

@@ -38,6 +38,8 @@ properties:
       color: {type: string}
       name: {type: string}
       server: {type: string}
+      teams: {type: array, items: {type: object, properties: {name: {type: string}, role: {type: string}}}}
+      guests: {type: array, items: {type: object, properties: {name: {type: string}, role: {type: string}}}}
       passwordRef: {type: object, properties: {name: {type: string}, key: {type: string}}}
   status:
     type: object

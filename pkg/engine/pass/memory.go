@@ -61,6 +61,11 @@ type memory struct {
 	// failures counts looks that failed in a row; goodAt is when the last one worked.
 	failures int
 	goodAt   time.Time
+	// parts is what is known of each object of the parts, by part and key.
+	parts map[string]map[string]*partMemory
+	// partFailures counts lists of parts that failed in a row; partsGoodAt is when all of them worked last.
+	partFailures int
+	partsGoodAt  time.Time
 }
 
 // memories holds the memory of each custom resource of a mapping.

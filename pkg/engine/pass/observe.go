@@ -230,19 +230,19 @@ func (u *run) know(assigned map[string]string) {
 // ask sends a request and gives what came of it and its meaning.
 func (u *run) ask(ctx context.Context, req rest.Request) (rest.Exchange, lifecycle.Verdict, *lifecycle.Step) {
 	x := u.endpoint.Do(ctx, req)
-	declared, err := u.declared(ctx, req, x)
+	declared, err := declaredBy(ctx, u.pass, req, x)
 	if err != nil {
 		return x, lifecycle.Verdict{}, stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
 	return x, lifecycle.Classify(req, x, declared), nil
 }
 
-// declared asks the mapping's outcome rules about a whole response.
-func (u *run) declared(ctx context.Context, req rest.Request, x rest.Exchange) (*lifecycle.Declared, error) {
+// declaredBy asks the mapping's outcome rules about a whole response.
+func declaredBy(ctx context.Context, p *mapping.Pass, req rest.Request, x rest.Exchange) (*lifecycle.Declared, error) {
 	if x.Response == nil || x.Failure != nil {
 		return nil, nil //nolint:nilerr // the failure is a fact of the exchange; there is nothing to ask about
 	}
-	outcome, message, matched, err := u.pass.Outcome(ctx, req.Operation, x.Response)
+	outcome, message, matched, err := p.Outcome(ctx, req.Operation, x.Response)
 	if err != nil || !matched {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ var errNothingSelected = errors.New("the response holds no object; if that means
 
 // see compares the object with what is specified.
 func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
-	comparison, err := u.pass.Compare(ctx, observed)
+	comparison, err := u.compare(ctx, observed)
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
@@ -288,6 +288,16 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 		m.confirmed, u.facts.Confirmed = true, true
 	}
 	return nil
+}
+
+// compare finds what differs. A deletion must not hang on an expression: where one fails, nothing is known of the object,
+// and it does not count as the one that was sent.
+func (u *run) compare(ctx context.Context, observed any) (mapping.Comparison, error) {
+	comparison, err := u.pass.Compare(ctx, observed)
+	if err != nil && u.facts.Deleting {
+		return mapping.Comparison{}, nil
+	}
+	return comparison, err
 }
 
 func pathsOf(differences ...[]mapping.Difference) []string {

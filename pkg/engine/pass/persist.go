@@ -32,7 +32,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	if u.facts.RecordedFirst() {
 		phase, state = lifecycle.PhaseCreated, lifecycle.RecordCreated
 	}
-	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).
+	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).WithParts(u.ownRecord()).
 		WithAttempt(string(uuid.NewUUID())[:8], u.intendedAt)
 	record.Identifiers, record.Again = u.chosen(), u.provesByName() && u.statusNamesObject()
 	if !u.facts.MayBeOutside() {
@@ -51,6 +51,21 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	u.mem.confirmed, u.facts.Confirmed = false, false
 	u.facts.Record, u.facts.Intended = state, true
 	return nil
+}
+
+// ownRecord is the record where it is believed to be this custom resource's, nil otherwise: parts of another, and those that
+// somebody wrote in, are not taken over.
+func (u *run) ownRecord() *lifecycle.Record {
+	state := u.facts.Record
+	if state == "" { // the facts are being gathered
+		state = u.opened.State
+	}
+	switch state {
+	case lifecycle.RecordNone, lifecycle.RecordCreating, lifecycle.RecordCreated:
+		return u.record
+	default:
+		return nil
+	}
 }
 
 // provesByName tells that the key of an object is known before it is made, and may be taken by somebody else meanwhile.
@@ -107,7 +122,7 @@ func (u *run) writeFailed(err error) *lifecycle.Step {
 // keepIdentity persists which object is ours. After a create this is the one write that must not be lost, so it is
 // tried for as long as the process lives; when the custom resource is gone, the object just made is taken back.
 func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
-	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), lifecycle.PhaseCreated)
+	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), lifecycle.PhaseCreated).WithParts(u.ownRecord())
 	record.Identifiers, record.Seen = u.ids, u.facts.Policy.OnMissing == v1alpha1.MissingStall
 	if u.record != nil {
 		record.Attempt, record.At, record.Values = u.record.Attempt, u.record.At, u.record.Values
@@ -185,7 +200,7 @@ func (u *run) compensate(ctx context.Context, cause error) *lifecycle.Step {
 
 // forgetIntent persists that nothing of ours is outside.
 func (u *run) forgetIntent(ctx context.Context) *lifecycle.Step {
-	record := lifecycle.NewRecord(u.subject(), u.record.Endpoint, lifecycle.PhaseNone)
+	record := lifecycle.NewRecord(u.subject(), u.record.Endpoint, lifecycle.PhaseNone).WithParts(u.ownRecord())
 	if u.answer.kind != lifecycle.AnswerNone {
 		if stop := u.patchRecord(ctx, record); stop != nil {
 			return stop

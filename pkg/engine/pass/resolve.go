@@ -32,6 +32,9 @@ func (u *run) resolve(ctx context.Context) *lifecycle.Step {
 	if stop := u.checkRules(ctx); stop != nil {
 		return stop
 	}
+	if stop := u.resolveElements(ctx); stop != nil {
+		return stop
+	}
 	if stop := u.resolveIdentifiers(ctx); stop != nil {
 		return stop
 	}

@@ -66,6 +66,12 @@ type run struct {
 	failure *requestFailure
 	// conflicted tells that somebody else wrote the custom resource during the pass.
 	writeErr error
+	// elements are what the custom resource asks for in each part, by its name.
+	elements map[string][]mapping.Element
+	// spentOnPart tells that this pass has sent its mutating request for a part.
+	spentOnPart bool
+	// comeBack is when a part asks to be looked at again, before the interval; zero for never.
+	comeBack time.Duration
 	// released tells that the finalizer was removed.
 	released bool
 	// stored are the assigned identifiers that an output of the recorded attempt names.
@@ -112,7 +118,10 @@ func (u *run) loop(ctx context.Context) lifecycle.Step {
 			continue // the facts have changed by resolving
 		}
 		if step.Terminal() {
-			return step
+			return u.thenParts(ctx, step)
+		}
+		if stop := u.partsBefore(ctx, step); stop != nil {
+			return *stop
 		}
 		if stop := u.execute(ctx, step); stop != nil {
 			return *stop

@@ -107,7 +107,7 @@ func (u *run) sendDelete(ctx context.Context) *lifecycle.Step {
 // mutate sends a mutating request once and notes what is known afterwards.
 func (u *run) mutate(ctx context.Context, req rest.Request) (*rest.Response, *lifecycle.Step) {
 	x := u.endpoint.Do(ctx, req)
-	declared, err := u.declared(ctx, req, x)
+	declared, err := declaredBy(ctx, u.pass, req, x)
 	verdict := u.acceptance(ctx, req, x, lifecycle.Classify(req, x, declared))
 	now := u.Clock.Now()
 	if verdict.Outcome.Applied() {
