@@ -35,6 +35,7 @@ const (
 	ReasonCreating              = "Creating"
 	ReasonUpdating              = "Updating"
 	ReasonDeleting              = "Deleting"
+	ReasonReplacing             = "Replacing"
 	ReasonDriftReported         = "DriftReported"
 	ReasonExternalNotReady      = "ExternalNotReady"
 	ReasonObserveOnly           = "ObserveOnly"

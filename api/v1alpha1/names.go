@@ -10,6 +10,8 @@ const (
 	SuspendAnnotation = Group + "/suspend"
 	// ReconcileAnnotation asks for a pass now; each new value is one request.
 	ReconcileAnnotation = Group + "/reconcile"
+	// ForceUpdateAnnotation asks for one update although nothing differs; each new value is one request.
+	ForceUpdateAnnotation = Group + "/force-update"
 	// ResolveAnnotation is a person's answer when the outcome of a create is unknown: "absent@<attempt>" or
 	// "adopt=<id>@<attempt>".
 	ResolveAnnotation = Group + "/resolve"

@@ -39,6 +39,9 @@ type MissingPolicy string
 // DriftPolicy says what happens when the object outside was changed.
 type DriftPolicy string
 
+// ImmutablePolicy says what happens when a field was changed that cannot be changed outside.
+type ImmutablePolicy string
+
 // ManagementPolicy says how much the operator may do.
 type ManagementPolicy string
 
@@ -55,6 +58,9 @@ const (
 
 	DriftCorrect DriftPolicy = "Correct"
 	DriftReport  DriftPolicy = "Report"
+
+	ImmutableStall   ImmutablePolicy = "Stall"
+	ImmutableReplace ImmutablePolicy = "Replace"
 
 	ManagementFull        ManagementPolicy = "Full"
 	ManagementObserveOnly ManagementPolicy = "ObserveOnly"
@@ -82,6 +88,12 @@ type Policy struct {
 	// +kubebuilder:default=Correct
 	// +kubebuilder:validation:Enum=Correct;Report
 	Drift DriftPolicy `json:"drift,omitempty"`
+	// Immutable: Stall waits for a person when a field is edited that cannot be changed outside; Replace deletes the
+	// object, verifies that it is gone, and makes it anew.
+	// +optional
+	// +kubebuilder:default=Stall
+	// +kubebuilder:validation:Enum=Stall;Replace
+	Immutable ImmutablePolicy `json:"immutable,omitempty"`
 	// Management: Full, or ObserveOnly, which never sends a mutating request.
 	// +optional
 	// +kubebuilder:default=Full

@@ -46,6 +46,8 @@ type Expression string
 // +kubebuilder:validation:XValidation:rule="has(self.operations.read) || has(self.operations.list)",message="operations: at least one of read and list is needed, or the object outside can never be observed"
 // +kubebuilder:validation:XValidation:rule="!has(self.identifiers) || self.identifiers.all(i, !has(i.assigned)) || !has(self.policy) || !has(self.policy.management) || self.policy.management != 'Full' || has(self.operations.create)",message="identifiers: an assigned identifier needs operations.create"
 // +kubebuilder:validation:XValidation:rule="self.endpoint.kind != 'ClusterRestEndpoint' || has(self.endpoint.name) || has(self.endpoint.nameExpression)",message="endpoint: give name or nameExpression"
+// +kubebuilder:validation:XValidation:rule="!has(self.policy) || !has(self.policy.immutable) || self.policy.immutable != 'Replace' || (has(self.operations.create) && has(self.operations.delete))",message="policy.immutable: Replace deletes the object and makes it anew; it needs operations.create and operations.delete"
+// +kubebuilder:validation:XValidation:rule="!has(self.policy) || !has(self.policy.immutable) || self.policy.immutable != 'Replace' || !has(self.policy.deletion) || self.policy.deletion != 'Orphan'",message="policy.immutable: Replace deletes objects, and policy.deletion: Orphan leaves them; choose one"
 type RestMappingSpec struct {
 	// Target is the kind this mapping serves.
 	Target Target `json:"target"`

@@ -24,7 +24,7 @@ type Elapsed struct {
 
 // Apply fills in the facts that depend on time; the others must be there.
 func (e Elapsed) Apply(f *Facts) {
-	f.Settled, f.Quiet, f.Fenced = e.Settled, e.Window || e.Seen, e.fenced(*f)
+	f.Settled, f.Quiet, f.Steady, f.Fenced = e.Settled, e.Window || e.Seen, e.Window, e.fenced(*f)
 }
 
 // fenced reports whether no request that could bring the object back is still under way.

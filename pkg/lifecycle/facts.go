@@ -127,6 +127,13 @@ type Facts struct {
 	Unmarked bool
 	// EndpointChanged and IdentityChanged tell that the record speaks of another server, or another identity.
 	EndpointChanged, IdentityChanged bool
+	// Forced tells that a person has asked for an update, whether anything differs or not, and that none was accepted since.
+	Forced bool
+	// Edited tells that the custom resource was edited since the object was made, or was last seen as specified.
+	Edited bool
+	// Replacing tells that the record says that the object is being replaced, Replaced that this pass wrote down that the
+	// old one is gone.
+	Replacing, Replaced bool
 	// Answer is a person's, for the recorded attempt.
 	Answer Answer
 	// Stored tells that an output which was written with the answer to the recorded attempt names the object it made.
@@ -160,6 +167,8 @@ type Facts struct {
 	JustWritten bool
 	// Quiet: the consistency window of the last write is over, or the object was seen since.
 	Quiet bool
+	// Steady: the consistency window of the last write is over, whatever was seen since.
+	Steady bool
 	// Fenced: no mutating request of an earlier process, and none whose answer was lost, can still take effect.
 	Fenced bool
 	// AbsentBefore: an earlier look, far enough back, found it absent too.
@@ -221,6 +230,9 @@ const (
 	KeepIdentity Action = "KeepIdentity"
 	// ForgetIntent persists that nothing of ours is outside.
 	ForgetIntent Action = "ForgetIntent"
+	// BeginReplacing persists that the object is deleted to be made anew, EndReplacing that it is not after all.
+	BeginReplacing Action = "BeginReplacing"
+	EndReplacing   Action = "EndReplacing"
 	// SendUpdate sends the update, once.
 	SendUpdate Action = "SendUpdate"
 	// SendDelete sends the delete, once.

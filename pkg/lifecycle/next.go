@@ -20,6 +20,9 @@ func Next(f Facts) Step {
 	if s, stop := movedAway(f); stop {
 		return s
 	}
+	if f.Replaced {
+		return replaced()
+	}
 	if f.Sent != nil {
 		return afterSend(f)
 	}
@@ -95,15 +98,19 @@ func found(f Facts) Step {
 		return disputed(f)
 	case f.Answer == AnswerAdopt:
 		return Step{Action: KeepIdentity}
+	case f.replaces():
+		return replace(f)
+	case f.Replacing:
+		return Step{Action: EndReplacing}
 	case f.Immutable:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "a field that cannot be changed after the create was changed; put it back, or delete the custom resource and create it anew"}
-	case f.Equal:
+	case f.Equal && !f.forces():
 		return Step{Action: Finish, Reason: v1alpha1.ReasonInSync}
 	case f.Policy.Drift == v1alpha1.DriftReport:
 		return Step{Action: Finish, Reason: v1alpha1.ReasonDriftReported}
 	case !f.CanUpdate:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "it differs, and the mapping has no update operation; put the field back, or delete the custom resource and create it anew"}
-	case f.JustWritten:
+	case f.JustWritten && !f.Forced:
 		return Step{Action: Wait, Reason: v1alpha1.ReasonUpdating, Message: "these values were just written, and reads may lag behind", Delay: DelayConsistency}
 	default:
 		return Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}
@@ -121,6 +128,11 @@ func disputed(f Facts) Step {
 		return Step{Action: ForgetIntent}
 	}
 	return Step{Action: Stall, Reason: v1alpha1.ReasonNotAdoptable, Message: "the answer to the create was lost, and an object with its key is there that is not as it was sent: it is somebody else's, or was made before the last change of the specification; look there, and answer with annotation " + v1alpha1.ResolveAnnotation}
+}
+
+// forces tells that a person wants the update sent although nothing differs, and that it may be sent.
+func (f Facts) forces() bool {
+	return f.Forced && f.CanUpdate && f.Policy.Drift != v1alpha1.DriftReport
 }
 
 // unmarked: the object at the recorded identity is perhaps not the one that was made.
@@ -150,6 +162,9 @@ func absent(f Facts) Step {
 	}
 	if f.Record == RecordMissing && f.Finalizer && f.Safety == v1alpha1.SafetyNone && f.Answer != AnswerAbsent {
 		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordLost, Message: "the annotation that says which object is ours was removed, and the API offers nothing to find it by; restore the annotation"}
+	}
+	if f.Replacing && f.Look == LookAbsent {
+		return replaceAbsent(f)
 	}
 	if f.Record == RecordCreated && f.knownToExist() {
 		if s, wait := believeAbsence(f); wait {
@@ -278,7 +293,12 @@ func afterSend(f Facts) Step {
 		return afterCreate(f)
 	case rest.Update:
 		return afterUpdate(f)
+	case rest.Delete:
+		if f.Replacing {
+			return afterReplacingDelete(f)
+		}
+		return internalError("a delete was sent for an object that is not being deleted")
 	default:
-		return internalError("a delete was sent for a custom resource that is not being deleted")
+		return internalError("a request of an unknown operation was sent")
 	}
 }

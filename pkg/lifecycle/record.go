@@ -50,6 +50,13 @@ type Record struct {
 	At string `json:"at,omitempty"`
 	// Identifiers are all values that the paths of read and delete need.
 	Identifiers map[string]string `json:"ids,omitempty"`
+	// Generation is that of the custom resource with which the object was made, or, where policy.immutable is Replace, was
+	// last seen as specified. 0 is not known.
+	Generation int64 `json:"gen,omitempty"`
+	// Forced is a hash of the last request for an update that was granted.
+	Forced string `json:"forced,omitempty"`
+	// Replacing tells that the object is deleted to be made anew.
+	Replacing bool `json:"replacing,omitempty"`
 	// Seen tells that the object was there and ours once. It is only kept where the status does not tell.
 	Seen bool `json:"seen,omitempty"`
 	// Underway is an operation that the server has accepted and not yet ended.

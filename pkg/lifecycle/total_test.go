@@ -14,7 +14,7 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
 var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
@@ -75,6 +75,8 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		if f.RecordedFirst() {
 			f.Record = RecordCreated
 		}
+	case BeginReplacing, EndReplacing:
+		f.Replacing = a == BeginReplacing
 	case SendCreate, SendUpdate, SendDelete, SendStep:
 		e.send(t, f, a)
 	case KeepOperation:
@@ -93,6 +95,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		f.Conclude(a)
 	case ForgetIntent:
 		f.Record, f.Confirmed, f.Answer = RecordNone, false, AnswerNone
+		f.Replaced, f.Replacing = f.Replacing, false
 		if f.Sent != nil {
 			f.Sent.Forgotten = true
 		}
@@ -119,7 +122,9 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a delete of what is not ready for it: %v", e.done)
 	case a == SendStep && f.Look != LookFound:
 		t.Fatalf("a step for what was not seen: %v", e.done)
-	case (a == SendDelete || a == SendStep) && (!f.Deleting || f.Record != RecordCreated):
+	case a == SendStep && (!f.Deleting || f.Record != RecordCreated):
+		t.Fatalf("a step towards the delete of what is not ours: %+v", f)
+	case a == SendDelete && (f.Record != RecordCreated || !f.Deleting && (!f.Replacing || f.Look != LookFound)):
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
 	f.Sent = &Sent{
@@ -151,6 +156,7 @@ func anyFacts(t *rapid.T) Facts {
 			Deletion:   rapid.SampledFrom([]v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan}).Draw(t, "deletion"),
 			OnMissing:  rapid.SampledFrom([]v1alpha1.MissingPolicy{v1alpha1.MissingRecreate, v1alpha1.MissingStall}).Draw(t, "onMissing"),
 			Drift:      rapid.SampledFrom([]v1alpha1.DriftPolicy{v1alpha1.DriftCorrect, v1alpha1.DriftReport}).Draw(t, "drift"),
+			Immutable:  rapid.SampledFrom([]v1alpha1.ImmutablePolicy{v1alpha1.ImmutableStall, v1alpha1.ImmutableReplace}).Draw(t, "immutable"),
 			Management: rapid.SampledFrom([]v1alpha1.ManagementPolicy{v1alpha1.ManagementFull, v1alpha1.ManagementObserveOnly}).Draw(t, "management"),
 		},
 		Safety: rapid.SampledFrom([]v1alpha1.CreateSafety{
@@ -163,7 +169,8 @@ func anyFacts(t *rapid.T) Facts {
 		}).Draw(t, "record"),
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
-		Look:   LookNotYet, Probe: ProbeNotYet,
+		Edited: flag("edited"), Forced: flag("forced"), Replacing: flag("replacing"), Steady: flag("steady"),
+		Look: LookNotYet, Probe: ProbeNotYet,
 		Stored: flag("stored"), Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
 		AbsentBefore: flag("absentBefore"), JustStepped: flag("stepped"),
 	}

@@ -138,7 +138,7 @@ func (s *Pass) changed(ctx context.Context, observed any) (map[string]any, error
 	patch := map[string]any{}
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
-		if !f.changes() {
+		if !s.sends(f) {
 			continue
 		}
 		want, present, err := s.fieldValue(ctx, f)
@@ -151,7 +151,7 @@ func (s *Pass) changed(ctx context.Context, observed any) (map[string]any, error
 			if f.leaves(got) {
 				f.to.set(patch, nil) // a merge patch removes what is null (RFC 7386, section 2)
 			}
-		case f.unasked():
+		case s.unasked(f):
 			f.to.set(patch, want)
 		case !f.equal(want, got):
 			f.to.set(patch, difference(f.compare, want, got))

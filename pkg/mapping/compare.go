@@ -6,10 +6,21 @@ import (
 	"github.com/restmapping/operator/pkg/rest"
 )
 
-// Difference is a field whose observed value is not as specified. It holds no value, since that may be sensitive.
+// Difference is a field whose observed value is not as specified.
 type Difference struct {
 	// Path is the place in the body, as the mapping writes it.
 	Path string
+	// Detail says for people where in it the first difference is, what is observed and what is wanted, cut to a length.
+	// Empty when the value may be sensitive.
+	Detail string
+}
+
+// String gives the detail where there is one, and the path otherwise.
+func (d Difference) String() string {
+	if d.Detail != "" {
+		return d.Detail
+	}
+	return d.Path
 }
 
 // Comparison is what differs between the custom resource and the observed object.
@@ -44,20 +55,20 @@ func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 		if present {
 			differs = !f.equal(want, got)
 		}
-		result.note(f, differs, got != nil)
+		if differs {
+			result.note(f, f.differs(want, got), got != nil)
+		}
 	}
 	return result, nil
 }
 
 // note takes a field's difference into account. One that cannot be changed counts where the object shows its value.
-func (c *Comparison) note(f *fieldPlan, differs, shown bool) {
+func (c *Comparison) note(f *fieldPlan, d Difference, shown bool) {
 	switch {
-	case !differs:
-		return
 	case f.onUpdate && !f.immutable:
-		c.Differences = append(c.Differences, Difference{f.written})
+		c.Differences = append(c.Differences, d)
 	case shown:
-		c.Immutable = append(c.Immutable, Difference{f.written})
+		c.Immutable = append(c.Immutable, d)
 	default:
 		return
 	}

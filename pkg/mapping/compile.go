@@ -36,6 +36,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema, references ...ReferenceSch
 	c.warnOfReferencesInDelete()
 	c.compileSafety()
 	c.compileParts()
+	c.checkReplace()
 	if len(c.errors) > 0 {
 		return nil, &InvalidError{Errors: c.errors}
 	}

@@ -342,3 +342,35 @@ func TestCompileRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestReplacingNeedsWhatMakesObjectsAnew(t *testing.T) {
+	t.Parallel()
+	replace := func(s *v1alpha1.RestMappingSpec) { s.Policy.Immutable = v1alpha1.ImmutableReplace }
+	assigned := func(safety v1alpha1.CreateSafety) specChange {
+		return func(s *v1alpha1.RestMappingSpec) {
+			s.Identifiers = append(s.Identifiers, v1alpha1.Identifier{Name: "id", Assigned: "response.body.id"})
+			s.Operations.Create.Safety = safety
+		}
+	}
+	for name, tc := range map[string]struct {
+		change specChange
+		words  string
+	}{
+		"no delete":          {func(s *v1alpha1.RestMappingSpec) { s.Operations.Delete = nil }, "declare operations.create and operations.delete"},
+		"no create":          {func(s *v1alpha1.RestMappingSpec) { s.Operations.Create = nil }, "declare operations.create and operations.delete"},
+		"objects are left":   {func(s *v1alpha1.RestMappingSpec) { s.Policy.Deletion = v1alpha1.DeletionOrphan }, "choose one"},
+		"an accepted delete": {func(s *v1alpha1.RestMappingSpec) { s.Operations.Delete.Async = &v1alpha1.Async{} }, "does not go with async"},
+		"an unsafe create":   {assigned(""), "would wait for a person"},
+		"an unknown policy":  {func(s *v1alpha1.RestMappingSpec) { s.Policy.Immutable = "Recreate" }, "Stall or Replace"},
+		"all that is needed": {func(*v1alpha1.RestMappingSpec) {}, ""},
+		"a declared None":    {assigned(v1alpha1.SafetyNone), ""},
+	} {
+		got := compileErrors(t, widgetTarget(t), replace, tc.change)
+		if tc.words == "" && len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+		if tc.words != "" {
+			wantOneError(t, got, "spec.policy.immutable", tc.words)
+		}
+	}
+}

@@ -50,6 +50,7 @@ func (c *compiler) compileField(f *v1alpha1.Field, field string) {
 	}
 	c.checkFieldOverlap(plan.to, field+".to")
 	c.checkFieldSending(&plan)
+	plan.hidden = c.hidden(&plan)
 	c.program.fields = append(c.program.fields, plan)
 }
 

@@ -128,7 +128,31 @@ func (c *compiler) compilePolicy() {
 		Deletion:   orDefault(p.Deletion, v1alpha1.DeletionDelete),
 		OnMissing:  orDefault(p.OnMissing, v1alpha1.MissingRecreate),
 		Drift:      orDefault(p.Drift, v1alpha1.DriftCorrect),
+		Immutable:  orDefault(p.Immutable, v1alpha1.ImmutableStall),
 		Management: orDefault(p.Management, v1alpha1.ManagementFull),
+	}
+}
+
+// checkReplace refuses a policy that deletes objects which cannot be made again.
+func (c *compiler) checkReplace() {
+	const field = "spec.policy.immutable"
+	o, p := c.spec.Operations, c.program
+	if !slices.Contains([]v1alpha1.ImmutablePolicy{v1alpha1.ImmutableStall, v1alpha1.ImmutableReplace}, p.policy.Immutable) {
+		c.fail(field, "immutable is Stall or Replace")
+	}
+	switch {
+	case p.policy.Immutable != v1alpha1.ImmutableReplace:
+	case o.Create == nil || o.Delete == nil:
+		c.fail(field, "Replace deletes the object and makes it anew; declare operations.create and operations.delete, or use Stall")
+	case p.policy.Deletion == v1alpha1.DeletionOrphan:
+		c.fail(field, "Replace deletes objects, and policy.deletion: Orphan leaves them; choose one")
+	case o.Create.Async != nil || o.Delete.Async != nil || len(o.Delete.Before) > 0:
+		c.fail(field, "Replace is one delete and one create; it does not go with async, nor with operations.delete.before; use Stall")
+	case len(c.spec.Parts) > 0:
+		c.fail(field, "Replace does not go with parts: what becomes of them when their object is deleted differs from server to server; use Stall")
+	case p.safety == v1alpha1.SafetyNone && o.Create.Safety != v1alpha1.SafetyNone:
+		c.fail(field, "Replace would wait for a person, with the old object gone, whenever the answer to a create is lost: "+
+			"nothing tells whether the new one was made; declare operations.create.safety: UniqueKey or Marker, or say safety: None yourself")
 	}
 }
 

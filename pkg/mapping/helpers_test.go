@@ -198,3 +198,12 @@ func noError(t testing.TB, err error) {
 		t.Fatalf("unexpected error: %v", err)
 	}
 }
+
+// places gives differences by their places alone.
+func places(differences []Difference) []Difference {
+	var out []Difference
+	for _, d := range differences {
+		out = append(out, Difference{Path: d.Path})
+	}
+	return out
+}

@@ -19,7 +19,7 @@ func (s *Pass) jsonPatch(ctx context.Context, plan *operationPlan, observed any)
 	patch := &patchBuilder{operations: []any{}, document: copyObjects(object)}
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
-		if !f.changes() {
+		if !s.sends(f) {
 			continue
 		}
 		want, present, err := s.fieldValue(ctx, f)
@@ -32,8 +32,8 @@ func (s *Pass) jsonPatch(ctx context.Context, plan *operationPlan, observed any)
 			if _, there := f.to.get(patch.document); there && f.leaves(got) {
 				patch.remove(f.to)
 			}
-		case f.unasked():
-			patch.put(f.to, want, false)
+		case s.unasked(f):
+			patch.put(f.to, want, !f.writeOnly)
 		case !f.equal(want, got):
 			patch.change(f.compare, f.to, want)
 		}

@@ -140,14 +140,8 @@ type fieldPlan struct {
 	nulls v1alpha1.Nulls
 	// always tells that it is sent with every update, immutable that it is never sent as a change.
 	always, immutable bool
-}
-
-// unasked tells whether an update holds the field also when nothing is known to differ in it.
-func (f *fieldPlan) unasked() bool { return f.writeOnly || f.always }
-
-// changes tells whether an update that holds only what differs may hold the field.
-func (f *fieldPlan) changes() bool {
-	return f.onUpdate && (f.unasked() || !f.immutable && f.compare != v1alpha1.CompareIgnore)
+	// hidden tells that its value is not shown to people.
+	hidden bool
 }
 
 // on tells whether the field is sent with an operation.

@@ -26,7 +26,7 @@ func TestProgramGetters(t *testing.T) {
 	}
 	wantPolicy := v1alpha1.Policy{
 		Adoption: v1alpha1.AdoptNever, Deletion: v1alpha1.DeletionDelete, OnMissing: v1alpha1.MissingRecreate,
-		Drift: v1alpha1.DriftReport, Management: v1alpha1.ManagementFull,
+		Drift: v1alpha1.DriftReport, Immutable: v1alpha1.ImmutableStall, Management: v1alpha1.ManagementFull,
 	}
 	if diff := cmp.Diff(wantPolicy, p.Policy()); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)

@@ -142,8 +142,8 @@ func TestWhatIsRemovedFromTheSpecIsRemovedOutside(t *testing.T) {
 			}
 			got, err := s.Compare(t.Context(), object(t, observed))
 			noError(t, err)
-			differences := []Difference{{"parent.id"}, {"rules"}, {"description"}}[2*i:]
-			if diff := cmp.Diff(differences, got.Differences); diff != "" {
+			differences := []Difference{{Path: "parent.id"}, {Path: "rules"}, {Path: "description"}}[2*i:]
+			if diff := cmp.Diff(differences, places(got.Differences)); diff != "" {
 				t.Errorf("%s of %s (-want +got):\n%s", mode, observed, diff)
 			}
 		}

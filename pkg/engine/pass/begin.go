@@ -46,6 +46,7 @@ func (u *run) begin(ctx context.Context) {
 		u.answer = answer{}
 	}
 	u.facts.Answer = u.answer.kind
+	u.facts.Forced = u.forced()
 	u.noteAttempt()
 	u.noteRecord()
 	u.beginOperation()
@@ -54,6 +55,8 @@ func (u *run) begin(ctx context.Context) {
 			u.statusNamesObject() && !u.record.Again
 		u.mem.confirmed = u.facts.Confirmed
 		u.facts.NeverSeen = u.neverSeen()
+		u.facts.Edited = u.record.Generation != 0 && u.record.Generation != u.obj.GetGeneration()
+		u.facts.Replacing = u.record.Replacing
 	}
 	u.tick()
 }

@@ -53,25 +53,28 @@ func (u *run) greet(ctx context.Context) error {
 	return u.writeStatus(ctx, status.State{Ready: &c, Synced: &c, Reconciling: &working})
 }
 
-// markSeen persists which write-only values the object has now, and that it is known to be ours, where a later absence is to be told from a first create, and where
-// the status has no room for what tells it from somebody else's.
+// markSeen persists what has to be known later and stands nowhere else: which write-only values the object has now; that it is
+// known to be ours, where a later absence is to be told from a first create, and where the status has no room for what tells it
+// from somebody else's; and with which generation it was as specified, where an edit is to be told from what a server makes
+// of it.
 func (u *run) markSeen(ctx context.Context) error {
-	if u.record != nil && u.facts.Record == lifecycle.RecordCreated && u.untoldValues() {
-		given := *u.record
-		given.Values = u.writeOnly
-		if err := u.swapRecord(ctx, given); err != nil {
-			return err
-		}
-	}
-	if u.record == nil || u.record.Seen || u.facts.Record != lifecycle.RecordCreated || u.facts.Look != lifecycle.LookFound || !u.facts.Confirmed {
-		return nil
-	}
-	untold := u.record.Again || u.provesByName() && !u.program.StatusHas(status.FieldIdentifiers)
-	if u.facts.Policy.OnMissing != v1alpha1.MissingStall && !untold {
+	if u.record == nil || u.facts.Record != lifecycle.RecordCreated {
 		return nil
 	}
 	seen := *u.record
-	seen.Seen = true
+	if u.untoldValues() {
+		seen.Values = u.writeOnly
+	}
+	if u.facts.Look == lifecycle.LookFound {
+		untold := seen.Again || u.provesByName() && !u.program.StatusHas(status.FieldIdentifiers)
+		seen.Seen = seen.Seen || u.facts.Confirmed && (untold || u.facts.Policy.OnMissing == v1alpha1.MissingStall)
+		if u.facts.Policy.Immutable == v1alpha1.ImmutableReplace && u.facts.Equal && !u.facts.Immutable {
+			seen.Generation = u.obj.GetGeneration()
+		}
+	}
+	if seen.Seen == u.record.Seen && seen.Values == u.record.Values && seen.Generation == u.record.Generation {
+		return nil
+	}
 	return u.swapRecord(ctx, seen)
 }
 
@@ -101,6 +104,8 @@ func (u *run) announce(wanted map[string]any) {
 		reason, _ := is["reason"].(string)
 		message, _ := is["message"].(string)
 		u.Events.Warning(u.obj, reason, "Reconcile", message)
+	case u.reportsAnew(wanted):
+		u.Events.Warning(u.obj, v1alpha1.ReasonDriftReported, "Observe", "differs from the specification and is left so: "+u.described(u.differences))
 	case is == nil && was != nil && isTrue(wanted, v1alpha1.ConditionReady):
 		u.Events.Normal(u.obj, "Recovered", "Reconcile", "no longer stalled")
 	}

@@ -58,6 +58,8 @@ type memory struct {
 	steppedAt time.Time
 	// operation is what this process knows of the operation that the record names.
 	operation operationMemory
+	// reported are the paths of the differences that were reported last.
+	reported []string
 	// failures counts looks that failed in a row; goodAt is when the last one worked.
 	failures int
 	goodAt   time.Time

@@ -271,9 +271,9 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 	}
 	u.observed = observed
 	u.facts.Look = lifecycle.LookFound
-	u.differences, u.immutable = pathsOf(comparison.Differences, comparison.Immutable), pathsOf(comparison.Immutable)
+	u.differences, u.immutable = slices.Concat(comparison.Differences, comparison.Immutable), comparison.Immutable
 	if u.secretChanged {
-		u.differences = append(u.differences, writeOnlyPath)
+		u.differences = append(u.differences, mapping.Difference{Path: writeOnlyPath})
 	}
 	u.facts.Equal = len(comparison.Differences) == 0 && !u.secretChanged
 	u.facts.Immutable, u.facts.AsSent = len(comparison.Immutable) > 0, comparison.AsSent
@@ -298,14 +298,6 @@ func (u *run) compare(ctx context.Context, observed any) (mapping.Comparison, er
 		return mapping.Comparison{}, nil
 	}
 	return comparison, err
-}
-
-func pathsOf(differences ...[]mapping.Difference) []string {
-	var paths []string
-	for _, d := range slices.Concat(differences...) {
-		paths = append(paths, d.Path)
-	}
-	return paths
 }
 
 // noteDrift: a difference is drift when this generation was in sync before, and nothing was sent in this pass.

@@ -83,7 +83,7 @@ func (u *run) acceptance(ctx context.Context, req rest.Request, x rest.Exchange,
 	if err == nil && handle != "" {
 		u.handle, err = u.reference(req, handle)
 	}
-	u.wish = x.RetryAfter
+	u.askAfter = x.RetryAfter
 	if u.handle == "" {
 		u.noHandle(req, err)
 		if req.Operation != rest.Create {
@@ -158,7 +158,7 @@ func (u *run) askProgress(ctx context.Context, url string) {
 		return
 	}
 	progress, verdict := lifecycle.JudgeOperation(req, under.Operation, x, report, declared)
-	under.Progress, under.Outcome, u.wish = progress, verdict.Outcome, verdict.After
+	under.Progress, under.Outcome, u.askAfter = progress, verdict.Outcome, verdict.After
 	switch progress {
 	case lifecycle.ProgressUnreadable:
 		u.fail(req, x, verdict)
@@ -261,8 +261,8 @@ func (u *run) endOperation(ctx context.Context) *lifecycle.Step {
 
 // pollDelay is the server's own wish, or the mapping's interval.
 func (u *run) pollDelay() time.Duration {
-	if u.wish > 0 {
-		return min(u.wish, maxServerDelay)
+	if u.askAfter > 0 {
+		return min(u.askAfter, maxServerDelay)
 	}
 	if u.facts.Underway != nil {
 		return u.program.PollInterval(u.facts.Underway.Operation)

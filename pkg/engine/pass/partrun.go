@@ -298,7 +298,7 @@ func (p *partRun) compare(ctx context.Context, k *parts.Key, own *mapping.Item) 
 	}
 	k.Equal = len(comparison.Differences)+len(comparison.Immutable) == 0
 	k.Immutable = len(comparison.Immutable) > 0
-	p.unlike[k.Name] = pathsOf(comparison.Differences, comparison.Immutable)
+	p.unlike[k.Name] = pathsOf(slices.Concat(comparison.Differences, comparison.Immutable))
 	if k.Equal {
 		p.memory(k.Name).failures = 0
 	}
@@ -312,7 +312,7 @@ func (p *partRun) noteDrift(keys []parts.Key) {
 	for _, k := range keys {
 		gone := !k.Own && k.AbsentBefore
 		if k.Wanted && k.State == parts.Made && (gone || k.Own && !k.Equal) && p.memory(k.Name).failures == 0 {
-			p.drifted = append(p.drifted, p.differing(k.Name)...)
+			p.drifted = append(p.drifted, differencesAt(p.differing(k.Name))...)
 		}
 	}
 }

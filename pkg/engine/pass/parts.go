@@ -187,7 +187,7 @@ func (r *partsReport) conclude() lifecycle.Step {
 	}
 	m.partFailures, m.partsGoodAt = 0, r.Clock.Now()
 	if len(r.differs) > 0 {
-		r.differences, r.facts.Equal = append(r.differences, r.differs...), false
+		r.differences, r.facts.Equal = append(r.differences, differencesAt(r.differs)...), false
 		r.end.Reason = v1alpha1.ReasonDriftReported
 	}
 	return r.end

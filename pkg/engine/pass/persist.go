@@ -39,6 +39,10 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 		record.Values = u.writeOnly // an object of an earlier attempt may have others
 	}
 	unresolved, first := u.facts.MayBeOutside(), u.facts.Record == lifecycle.RecordMissing && !u.facts.Finalizer
+	record.Generation, record.Forced = u.obj.GetGeneration(), u.wish()
+	if unresolved && u.hasRecord() {
+		record.Generation = u.record.Generation // what is found then may be of the attempt before
+	}
 	failpoint("before-intent")
 	if stop := u.patchRecord(ctx, record); stop != nil {
 		return stop
@@ -124,6 +128,10 @@ func (u *run) writeFailed(err error) *lifecycle.Step {
 func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), lifecycle.PhaseCreated).WithParts(u.ownRecord())
 	record.Identifiers, record.Seen = u.ids, u.facts.Policy.OnMissing == v1alpha1.MissingStall
+	record.Generation = u.obj.GetGeneration()
+	if u.hasRecord() {
+		record.Generation, record.Forced = u.record.Generation, u.record.Forced // the create may be of an earlier pass
+	}
 	if u.record != nil {
 		record.Attempt, record.At, record.Values = u.record.Attempt, u.record.At, u.record.Values
 	}
@@ -210,6 +218,7 @@ func (u *run) forgetIntent(ctx context.Context) *lifecycle.Step {
 		return u.writeFailed(err)
 	}
 	u.facts.Record, u.facts.Confirmed, u.mem.confirmed = lifecycle.RecordNone, false, false
+	u.facts.Replaced, u.facts.Replacing = u.facts.Replacing, false
 	if u.facts.Sent != nil {
 		u.facts.Sent.Forgotten = true
 	}

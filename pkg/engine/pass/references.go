@@ -139,7 +139,8 @@ func plainOwners(owners []metav1.OwnerReference) ([]any, error) {
 
 // noteDependents asks who refers to a custom resource that is being deleted.
 func (u *run) noteDependents() {
-	if !u.facts.Deleting || !u.facts.Finalizer || u.Referents == nil {
+	goes := u.facts.Deleting || u.facts.Policy.Immutable == v1alpha1.ImmutableReplace
+	if !goes || !u.facts.Finalizer || u.Referents == nil {
 		return
 	}
 	u.dependents = u.Referents.Dependents(u.key)

@@ -44,24 +44,24 @@ type run struct {
 	create     rest.Request
 	// searching tells that the list is being asked about an object whose identity is recorded.
 	searching bool
-	// observed is the object outside as read in this pass; differences are the paths in which it differs.
+	// observed is the object outside as read in this pass; differences are the fields in which it differs.
 	observed    any
-	differences []string
+	differences []mapping.Difference
 	// immutable are those of them that cannot be changed.
-	immutable []string
+	immutable []mapping.Difference
 	// secretChanged tells that a write-only value is not what the server was given last; writeOnly is its hash.
 	secretChanged bool
 	writeOnly     string
 	// given tells that the server has taken a write with these values in this pass.
 	given bool
-	// drifted are the paths that somebody changed outside.
-	drifted []string
+	// drifted are the fields that somebody changed outside.
+	drifted []mapping.Difference
 	// step is the request that must be sent before the delete, when facts.StepDue; stepping tells that it is being sent.
 	step     int
 	stepping bool
-	// handle is where the operation is asked about that the server has just accepted, wish when it wants to be asked.
-	handle string
-	wish   time.Duration
+	// handle is where the operation is asked about that the server has just accepted, askAfter when it wants to be asked.
+	handle   string
+	askAfter time.Duration
 	// failure is what the last request that did not succeed has shown.
 	failure *requestFailure
 	// conflicted tells that somebody else wrote the custom resource during the pass.
@@ -192,6 +192,8 @@ func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
 		return u.keepIdentity(ctx)
 	case lifecycle.ForgetIntent:
 		return u.forgetIntent(ctx)
+	case lifecycle.BeginReplacing, lifecycle.EndReplacing:
+		return u.noteReplacing(ctx, step.Action == lifecycle.BeginReplacing)
 	case lifecycle.SendUpdate:
 		return u.sendUpdate(ctx)
 	case lifecycle.SendDelete:

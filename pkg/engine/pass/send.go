@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/restmapping/operator/api/v1alpha1"
@@ -67,11 +66,14 @@ func (u *run) afterCreated(ctx context.Context, resp *rest.Response) *lifecycle.
 }
 
 func (u *run) sendUpdate(ctx context.Context) *lifecycle.Step {
+	if u.facts.Forced {
+		u.pass.SendAll()
+	}
 	req, err := u.pass.UpdateRequest(ctx, u.observed)
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
-	changed := strings.Join(u.differences, ", ")
+	forced, changed := u.facts.Forced, u.described(u.differences)
 	failpoint("before-update-send")
 	resp, stop := u.mutate(ctx, req)
 	failpoint("after-update-send")
@@ -79,9 +81,15 @@ func (u *run) sendUpdate(ctx context.Context) *lifecycle.Step {
 		return stop
 	}
 	u.mem.acceptedGeneration, u.mem.acceptedProgram = u.obj.GetGeneration(), u.program
-	if len(u.drifted) > 0 {
+	if stop := u.noteForced(ctx); stop != nil {
+		return stop
+	}
+	switch {
+	case len(u.drifted) > 0:
 		u.Events.Normal(u.obj, "DriftCorrected", string(rest.Update), "put back what was changed outside: "+changed)
-	} else {
+	case forced:
+		u.Events.Normal(u.obj, "Updated", string(rest.Update), "updated outside because annotation "+v1alpha1.ForceUpdateAnnotation+" asks for it")
+	default:
 		u.Events.Normal(u.obj, "Updated", string(rest.Update), "updated outside: "+changed)
 	}
 	if u.program.Selects(rest.Update) {

@@ -317,7 +317,7 @@ func TestDriftIsPutBackAndTold(t *testing.T) {
 		}
 		b.look("one")
 		b.happened(c.steady[0], c.update, c.steady[0], "status True Available")
-		b.wantEvents("Normal DriftCorrected: put back what was changed outside: size")
+		b.wantEvents("Normal DriftCorrected: put back what was changed outside: size (found 8, wanted 3)")
 		if diff := cmp.Diff([]any{"size"}, b.status("one")["drift"]); diff != "" {
 			b.Errorf("drift (-want +got):\n%s", diff)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/status"
 	"github.com/restmapping/operator/pkg/lifecycle"
+	"github.com/restmapping/operator/pkg/mapping"
 )
 
 // readiness is what the mapping's ready rule says of the object as observed.
@@ -64,7 +65,7 @@ func (u *run) projected(values map[string]any) []status.Projection {
 func (u *run) state(step lifecycle.Step, ready readiness) status.State {
 	s := status.State{
 		Identifiers: u.mirroredIdentifiers(), LastError: u.lastError(), Projections: ready.projections,
-		Drift: u.drifted, KeepDrift: len(u.drifted) == 0 && u.settledGeneration(),
+		Drift: pathsOf(u.drifted), KeepDrift: len(u.drifted) == 0 && u.settledGeneration(),
 		Handled: u.obj.GetAnnotations()[v1alpha1.ReconcileAnnotation],
 	}
 	switch step.Action {
@@ -99,7 +100,7 @@ func (u *run) finished(s *status.State, step lifecycle.Step, ready readiness) {
 	s.Synced = &status.Condition{Status: boolStatus(u.facts.Equal), Reason: step.Reason}
 	if !u.facts.Equal {
 		s.Synced.Reason = v1alpha1.ReasonDriftReported
-		s.Synced.Message = "these fields differ from the specification: " + strings.Join(u.differences, ", ")
+		s.Synced.Message = "these fields differ from the specification: " + u.described(u.differences)
 	}
 }
 
@@ -199,7 +200,7 @@ func (u *run) message(step lifecycle.Step) string {
 		parts = append(parts, u.failure.verdict.Message)
 	}
 	if fields := u.named(step); len(fields) > 0 && u.facts.Look == lifecycle.LookFound {
-		parts = append(parts, "fields: "+strings.Join(fields, ", "))
+		parts = append(parts, "fields: "+u.described(fields))
 	}
 	asks := step.Reason == v1alpha1.ReasonCreateOutcomeUnknown || step.Reason == v1alpha1.ReasonOperationTimedOut && step.Action == lifecycle.Stall
 	if u.record != nil && (asks || u.disputed(step)) {
@@ -215,7 +216,7 @@ func (u *run) message(step lifecycle.Step) string {
 }
 
 // named are the fields that the step is about.
-func (u *run) named(step lifecycle.Step) []string {
+func (u *run) named(step lifecycle.Step) []mapping.Difference {
 	if step.Reason == v1alpha1.ReasonImmutableFieldChanged && len(u.immutable) > 0 {
 		return u.immutable
 	}
@@ -235,6 +236,8 @@ func meanwhile(reason string) string {
 		return "the create was accepted, and the object is not seen yet"
 	case v1alpha1.ReasonUpdating:
 		return "the update was sent, and the object is not seen as specified yet"
+	case v1alpha1.ReasonReplacing:
+		return "the object is deleted to be made anew, because a field that cannot be changed was changed"
 	case v1alpha1.ReasonDeleting:
 		return "the delete was sent, and the object is not seen to be gone yet"
 	default:

@@ -11,6 +11,8 @@ type class struct {
 	chosen bool // the client chooses the name
 	lists  bool // the object can be searched for
 	later  bool // the server only accepts, and does it later
+	// replaces: nothing can be changed outside, and the policy is to replace what was edited.
+	replaces bool
 }
 
 func classes() []class {

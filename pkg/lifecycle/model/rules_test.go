@@ -25,6 +25,8 @@ type rules struct {
 	openLooks         bool // looks from before the create was over count
 	noDependents      bool // a delete does not wait for those who refer to the object
 	unknownIsNobody   bool // who is not known yet does not count
+	replaceUnverified bool // an object whose delete was accepted counts as gone, and a new one is made
+	replaceUnrecorded bool // the record lets go of the old object when its replacement begins
 
 	// What the waiting times were in the first release: see TestTheBarrierNeedsEachOfItsParts.
 	answeredIsFenced bool // an answered create ends the wait for earlier processes
@@ -80,6 +82,9 @@ func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
 		f.Dependents = lifecycle.DependentsNone
 	}
 	if r.noVerify && f.Sent != nil && f.Sent.Outcome == lifecycle.Success && f.Deleting {
+		f.Look, f.Quiet, f.Fenced, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere
+	}
+	if r.replaceUnverified && f.Sent != nil && f.Sent.Outcome == lifecycle.Success && f.Replacing && !f.Deleting {
 		f.Look, f.Quiet, f.Fenced, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere
 	}
 	if r.releaseUnknown && f.Deleting && f.Sent == nil && !f.Confirmed &&

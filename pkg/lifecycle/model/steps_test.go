@@ -55,6 +55,10 @@ func (m *machine) step(w world, i int) {
 		n := w
 		m.forget(&n, i)
 		m.done(label, n, i)
+	case lifecycle.BeginReplacing, lifecycle.EndReplacing:
+		n := w
+		m.replacing(&n, i, step.Action == lifecycle.BeginReplacing)
+		m.done(label, n, i)
 	case lifecycle.Release:
 		n := w
 		m.release(&n, i)
@@ -101,7 +105,8 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 			Drift: v1alpha1.DriftCorrect, Management: v1alpha1.ManagementFull,
 		},
 		CreatesLater: m.class.later, Underway: m.under(p),
-		CanCreate: true, CanUpdate: true, CanDelete: true,
+		CanCreate: true, CanUpdate: !m.class.replaces, CanDelete: true,
+		Edited: p.view.madeGen != p.view.gen, Replacing: p.view.replacing, Replaced: p.replaced,
 		Record: record, Confirmed: record == lifecycle.RecordCreated && p.confirmed,
 		Answer: [...]lifecycle.Answer{lifecycle.AnswerNone, lifecycle.AnswerAbsent, lifecycle.AnswerAdopt}[p.view.answer],
 		Look: [...]lifecycle.Look{
@@ -113,6 +118,9 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 		Probe:        [...]lifecycle.ProbeState{lifecycle.ProbeNotYet, lifecycle.ProbeOK, lifecycle.ProbeFailed}[p.probe],
 		JustWritten:  !m.time(p).window && p.accepted == p.view.gen+1,
 		AbsentBefore: m.time(p).absentBefore,
+	}
+	if m.class.replaces {
+		f.Policy.Immutable = v1alpha1.ImmutableReplace
 	}
 	m.elapsed(p).Apply(&f)
 	f.Dependents = p.dependents.fact()

@@ -39,7 +39,8 @@ type resource struct {
 	forged                    bool // somebody has edited the record, so that it names what is somebody else's
 	phase                     phase
 	attempt, id               uint8
-	gen                       uint8
+	gen, madeGen              uint8 // madeGen is of the record: the one that the object was made with
+	replacing                 bool  // of the record
 	answer                    answer
 	answerID                  uint8
 	job                       uint8 // the job that the record names, from 1; 0 for none
@@ -48,7 +49,8 @@ type resource struct {
 }
 
 func (r resource) sameRecord(o resource) bool {
-	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed
+	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed &&
+		r.replacing == o.replacing
 }
 
 // endJob takes the job out of the record.
@@ -156,6 +158,7 @@ type pass struct {
 	progress                 progress
 	failed                   result // what became of it
 	told                     bool   // the answer about a job named what it has made
+	replaced                 bool
 	sent                     sent
 	ticked                   ticked
 }

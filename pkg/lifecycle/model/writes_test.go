@@ -26,6 +26,10 @@ func (m *machine) intend(w *world, i int) {
 	next.attempt, next.phase, next.id = newest, creating, 0
 	next.answer, next.answerID, next.forged = noAnswer, 0, false
 	next.again = next.mirrored && m.class.chosen && m.class.safety == v1alpha1.SafetyUniqueKey && !m.rules.mirrorProves
+	next.replacing = false
+	if !p.unresolved || p.view.phase != created && p.view.phase != creating {
+		next.madeGen = next.gen
+	}
 	p.ids = 0
 	if m.class.chosen {
 		next.id, p.ids = 1, 1
@@ -97,6 +101,7 @@ func (m *machine) forget(w *world, i int) {
 	}
 	next := w.cr
 	next.phase, next.attempt, next.id, next.forged = none, 0, 0, false
+	p.replaced, next.replacing = p.view.replacing, false
 	if p.view.answer != noAnswer {
 		next.answer, next.answerID = noAnswer, 0
 	}
@@ -106,6 +111,22 @@ func (m *machine) forget(w *world, i int) {
 	p.noteAttempt()
 	p.confirmed = false
 	p.sent.forgotten = p.sent.op != noOp
+}
+
+// replacing persists that the object is being replaced, or that it is not after all.
+func (m *machine) replacing(w *world, i int, begins bool) {
+	p := &w.procs[i]
+	if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock {
+		p.stop()
+		return
+	}
+	next := w.cr
+	next.replacing = begins
+	if begins && m.rules.replaceUnrecorded {
+		next.phase, next.attempt, next.id, next.replacing = none, 0, 0, false
+	}
+	w.change(next, p)
+	p.noteAttempt()
 }
 
 // release removes the finalizer.
