@@ -113,7 +113,9 @@ func TestItemsHaveTheirKeysAndIdentifiers(t *testing.T) {
 	pass.At("b", items[1].Identifiers, &elements[1])
 	comparison, err := pass.Compare(t.Context(), items[1].Object)
 	noError(t, err)
-	if diff := cmp.Diff([]Difference{{Path: "widget"}, {Path: "description"}}, comparison.Differences); diff != "" {
+	if diff := cmp.Diff([]Difference{
+		{Path: "widget", Detail: "widget (found 76, wanted 77)"}, {Path: "description", Detail: `description (found nothing, wanted "first")`},
+	}, comparison.Differences); diff != "" {
 		t.Error(diff)
 	}
 }
