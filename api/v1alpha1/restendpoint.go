@@ -272,7 +272,7 @@ type CircuitBreaker struct {
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(\.[0-9]{1,3})?(ms|s|m|h)){1,4}$`
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="must be from 1s to 1h"
-	OpenFor metav1.Duration `json:"openFor,omitempty"`
+	OpenFor *metav1.Duration `json:"openFor,omitempty"`
 }
 
 // Probe is a GET that must succeed.

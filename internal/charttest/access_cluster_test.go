@@ -103,7 +103,7 @@ func clusterScoped() [][]question {
 // inNamespace is what it may do where its custom resources are.
 func inNamespace(namespace string) [][]question {
 	return [][]question{
-		all(read, "restendpoints", own, namespace),
+		all(read+" patch update", "restendpoints", own, namespace),
 		all("get patch update", "restendpoints/status", own, namespace),
 		all(read, "secrets", "", namespace),
 		all("create patch", "events", "", namespace),
@@ -119,8 +119,9 @@ func never(namespace string) [][]question {
 	return [][]question{
 		all("create delete deletecollection", "things", group, namespace),
 		all("create delete", "restmappings", own, ""),
-		all("create delete update patch", "restendpoints", own, namespace),
-		all("create delete update patch", "clusterrestendpoints", own, ""),
+		// The finalizer of an endpoint in use is written, so update and patch are needed: a right has no fields.
+		all("create delete", "restendpoints", own, namespace),
+		all("create delete", "clusterrestendpoints", own, ""),
 		all("create delete update patch", "secrets", "", namespace),
 		all("create delete update patch", "customresourcedefinitions", "apiextensions.k8s.io", ""),
 		all("create update patch escalate bind", "clusterroles", "rbac.authorization.k8s.io", ""),

@@ -112,7 +112,7 @@ func configOf(spec v1alpha1.EndpointSpec, secret material, userAgent string) htt
 		UserAgent:         userAgent,
 		CircuitBreaker: httpapi.CircuitBreaker{
 			Off:      spec.CircuitBreaker.Disabled,
-			Failures: int(spec.CircuitBreaker.Failures), OpenFor: spec.CircuitBreaker.OpenFor.Duration,
+			Failures: int(spec.CircuitBreaker.Failures), OpenFor: durationOf(spec.CircuitBreaker.OpenFor),
 		},
 	}
 	if t := spec.Timeouts; t != nil {
