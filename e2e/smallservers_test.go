@@ -81,7 +81,7 @@ func TestAlertmanager(t *testing.T) {
 			return ""
 		})
 	})
-	t.Run("one that is expired by hand is made again", func(t *testing.T) {
+	t.Run("one that is expired by hand is made again", func(*testing.T) {
 		id, _ := alive()[0]["id"].(string)
 		api.Must(http.MethodDelete, "/silence/"+id, "")
 		s.Eventually("silence", func() string {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -49,8 +50,8 @@ func (l *limits) acquire(ctx context.Context, req rest.Request) (release func(),
 	}
 	taken := []func(){unlock}
 	release = func() {
-		for i := len(taken) - 1; i >= 0; i-- {
-			taken[i]()
+		for _, giveBack := range slices.Backward(taken) {
+			giveBack()
 		}
 	}
 	wanted := []chan struct{}{l.slots}

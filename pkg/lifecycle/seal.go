@@ -182,12 +182,12 @@ func (r *Ring) Open(text string, s Subject, made time.Time) Opened {
 		o.State = RecordUnverified
 		return o
 	}
-	o.State = record.state(s)
+	o.State = stateOf(record, s)
 	return o
 }
 
-// state tells what a record that is to be believed says to this custom resource.
-func (r *Record) state(s Subject) RecordState {
+// stateOf tells what a record that is to be believed says to this custom resource.
+func stateOf(r *Record, s Subject) RecordState {
 	switch {
 	case r.UID != s.UID, r.Version != unsignedVersion && r.Of != s.String():
 		return RecordForeign

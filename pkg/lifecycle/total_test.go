@@ -86,20 +86,20 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		f.Underway.Outcome = rapid.SampledFrom([]Outcome{Conflict, Rejected, Waiting, Failed}).Draw(t, "failure")
 		f.Underway.Identified = rapid.Bool().Draw(t, "told")
 	case EndOperation:
-		f.Conclude(a)
+		Conclude(f, a)
 	case KeepIdentity:
 		f.Record, f.Finalizer, f.Confirmed, f.Answer = RecordCreated, true, true, AnswerNone
 		if f.Sent != nil {
 			f.Sent.Kept = true
 		}
-		f.Conclude(a)
+		Conclude(f, a)
 	case ForgetIntent:
 		f.Record, f.Confirmed, f.Answer = RecordNone, false, AnswerNone
 		f.Replaced, f.Replacing = f.Replacing, false
 		if f.Sent != nil {
 			f.Sent.Forgotten = true
 		}
-		f.Conclude(a)
+		Conclude(f, a)
 	default:
 		t.Fatalf("%s is not to be carried out", a)
 	}

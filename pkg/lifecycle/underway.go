@@ -166,7 +166,7 @@ func createOverdue(f Facts) Step {
 }
 
 // Conclude brings the facts up to date after an action has written down how an operation ended.
-func (f *Facts) Conclude(a Action) {
+func Conclude(f *Facts, a Action) {
 	u := f.Underway
 	switch {
 	case u == nil:

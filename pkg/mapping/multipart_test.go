@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -27,7 +28,7 @@ func parts(t *testing.T, req rest.Request) []sentPart {
 	var got []sentPart
 	for {
 		part, err := reader.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return got
 		}
 		noError(t, err)

@@ -63,8 +63,10 @@ func TestAPasswordIsNeverShown(t *testing.T) {
 func TestAForcedUpdateHoldsEverything(t *testing.T) {
 	t.Parallel()
 	fields := []v1alpha1.Field{
-		{To: "description", From: "spec.description"}, {To: "size", From: "spec.size", Compare: v1alpha1.CompareIgnore},
-		{To: "region", Value: "'eu'", Immutable: true}, {To: "seed", Value: "1", Operations: []v1alpha1.FieldEvent{v1alpha1.OnCreate}},
+		{To: "description", From: "spec.description"},
+		{To: "size", From: "spec.size", Compare: v1alpha1.CompareIgnore},
+		{To: "region", Value: "'eu'", Immutable: true},
+		{To: "seed", Value: "1", Operations: []v1alpha1.FieldEvent{v1alpha1.OnCreate}},
 	}
 	for mode, want := range map[v1alpha1.BodyMode]string{
 		v1alpha1.BodyChanged: `{"description":"first","size":7}`,

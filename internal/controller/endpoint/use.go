@@ -51,12 +51,12 @@ func list(total int, first []string) string {
 	return text
 }
 
-func (u Use) waiting(ref endpoints.Ref) string {
+func (u *Use) waiting(ref endpoints.Ref) string {
 	return fmt.Sprintf("%s is being deleted, and waits for %d custom resources that have objects at its server: %s; delete them, or set policy.deletion to Orphan before that to leave the objects in place",
 		ref, u.Total, list(u.Total, u.first))
 }
 
-func (u Use) moved(ref endpoints.Ref) string {
+func (u *Use) moved(ref endpoints.Ref) string {
 	return fmt.Sprintf("%s leads to another server or path than before, and %d custom resources have their objects there: %s; nothing is made anew or deleted here for them: set spec.baseURL back, or see docs/spec/restendpoint.md on how to move",
 		ref, u.Elsewhere, list(u.Elsewhere, u.firstElsewhere))
 }

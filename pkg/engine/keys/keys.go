@@ -20,7 +20,7 @@ import (
 
 // SecretName is the Secret's name. It does not follow the name of an installation's release, so that another
 // installation in the same namespace finds the keys of the one before.
-const SecretName = "restmapping-operator-key" //nolint:gosec // a name, no credential
+const SecretName = "restmapping-operator-key"
 
 const (
 	keyBytes = 32

@@ -20,7 +20,7 @@ func TestAForgedRecordMovesNothing(t *testing.T) {
 	for name, deleted := range map[string]bool{"looked at": false, "deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eachClass(t, func(b *bench, c class) {
+			eachClass(t, func(b *bench, _ class) {
 				b.settled("victim", "{size: 3, color: red}")
 				b.settled("one", "{size: 4, color: blue}")
 				genuine, mine := b.recordText("one"), b.record("one").Identifiers["id"]
@@ -77,7 +77,7 @@ func TestAForgedRecordLetsAnOrphanGo(t *testing.T) {
 // The Secret with the keys is gone: nothing is sent until it is back, and what is missing is named.
 func TestWithoutItsKeyNothingIsDone(t *testing.T) {
 	t.Parallel()
-	eachClass(t, func(b *bench, c class) {
+	eachClass(t, func(b *bench, _ class) {
 		b.settled("one", "{size: 3}")
 		keys, signed := b.keys.ring, b.record("one").Key
 		b.keys.ring, b.keys.problem = nil, errors.New("it is gone")

@@ -252,7 +252,7 @@ func (u *run) endOperation(ctx context.Context) *lifecycle.Step {
 	if err := u.swapRecord(ctx, record); err != nil {
 		return u.writeFailed(err)
 	}
-	u.facts.Conclude(lifecycle.EndOperation)
+	lifecycle.Conclude(&u.facts, lifecycle.EndOperation)
 	if u.facts.Underway == nil {
 		u.observed = nil
 	}

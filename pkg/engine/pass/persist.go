@@ -153,7 +153,7 @@ func (u *run) keepIdentity(ctx context.Context) *lifecycle.Step {
 	if u.facts.Sent != nil {
 		u.facts.Sent.Kept = true
 	}
-	u.facts.Conclude(lifecycle.KeepIdentity)
+	lifecycle.Conclude(&u.facts, lifecycle.KeepIdentity)
 	return u.claim(ctx)
 }
 
@@ -222,7 +222,7 @@ func (u *run) forgetIntent(ctx context.Context) *lifecycle.Step {
 	if u.facts.Sent != nil {
 		u.facts.Sent.Forgotten = true
 	}
-	u.facts.Conclude(lifecycle.ForgetIntent)
+	lifecycle.Conclude(&u.facts, lifecycle.ForgetIntent)
 	return nil
 }
 

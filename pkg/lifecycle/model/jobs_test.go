@@ -227,7 +227,7 @@ func (m *machine) endJob(w *world, i int) {
 		next.endJob()
 	}
 	f := m.facts(p)
-	f.Conclude(lifecycle.EndOperation)
+	lifecycle.Conclude(&f, lifecycle.EndOperation)
 	w.change(next, p)
 	p.noteAttempt()
 	p.take2(f)

@@ -48,7 +48,7 @@ type resource struct {
 	jobFailed                 result // of a create that has failed; pending otherwise
 }
 
-func (r resource) sameRecord(o resource) bool {
+func (r *resource) sameRecord(o resource) bool {
 	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed &&
 		r.replacing == o.replacing
 }
