@@ -36,6 +36,7 @@ const (
 	ReasonUpdating              = "Updating"
 	ReasonDeleting              = "Deleting"
 	ReasonReplacing             = "Replacing"
+	ReasonDeletionHeld          = "DeletionHeld"
 	ReasonDriftReported         = "DriftReported"
 	ReasonExternalNotReady      = "ExternalNotReady"
 	ReasonObserveOnly           = "ObserveOnly"

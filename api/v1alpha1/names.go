@@ -15,6 +15,9 @@ const (
 	// ResolveAnnotation is a person's answer when the outcome of a create is unknown: "absent@<attempt>" or
 	// "adopt=<id>@<attempt>".
 	ResolveAnnotation = Group + "/resolve"
+	// AcknowledgeDeletionsAnnotation on a mapping lets deletions go on that are held back; its value is the time since when they
+	// are, as the mapping's status says it.
+	AcknowledgeDeletionsAnnotation = Group + "/acknowledge-deletions"
 	// AllowReadLabel on a Secret, with the value "true", lets the operator read it.
 	AllowReadLabel = Group + "/allow-read"
 	// OutputLabel, with the value "true", is on every Secret and ConfigMap that the operator wrote as an output.

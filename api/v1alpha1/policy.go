@@ -66,6 +66,57 @@ const (
 	ManagementObserveOnly ManagementPolicy = "ObserveOnly"
 )
 
+// GuardMode says whether a guard is there.
+type GuardMode string
+
+// The modes of a guard.
+const (
+	GuardOn  GuardMode = "On"
+	GuardOff GuardMode = "Off"
+)
+
+// The bounds of a guard that says nothing else.
+const (
+	DefaultGuardObjects = 10
+	DefaultGuardPercent = 50
+)
+
+// Guard holds back what would happen to many objects at once, until a person has acknowledged it. It holds when it is more
+// objects than MaxObjects and also a larger part of all than MaxPercent.
+type Guard struct {
+	// +optional
+	// +kubebuilder:default=On
+	// +kubebuilder:validation:Enum=On;Off
+	Mode GuardMode `json:"mode,omitempty"`
+	// MaxObjects is how many objects are never too many; 10 by default.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	MaxObjects *int32 `json:"maxObjects,omitempty"`
+	// MaxPercent is the part of all objects that is never too much; 50 by default.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaxPercent *int32 `json:"maxPercent,omitempty"`
+}
+
+// Holds tells whether so many of so many objects are too many.
+func (g *Guard) Holds(some, all int) bool {
+	objects, percent := DefaultGuardObjects, DefaultGuardPercent
+	if g != nil {
+		if g.Mode == GuardOff {
+			return false
+		}
+		if g.MaxObjects != nil {
+			objects = int(*g.MaxObjects)
+		}
+		if g.MaxPercent != nil {
+			percent = int(*g.MaxPercent)
+		}
+	}
+	return some > objects && some*100 > percent*all
+}
+
 // Policy says what may be done.
 type Policy struct {
 	// Adoption: Never leaves an object alone that was there before; ByIdentity takes it over.
@@ -94,6 +145,9 @@ type Policy struct {
 	// +kubebuilder:default=Stall
 	// +kubebuilder:validation:Enum=Stall;Replace
 	Immutable ImmutablePolicy `json:"immutable,omitempty"`
+	// DeleteGuard holds deletions outside back when many custom resources are deleted within five minutes.
+	// +optional
+	DeleteGuard *Guard `json:"deleteGuard,omitempty"`
 	// Management: Full, or ObserveOnly, which never sends a mutating request.
 	// +optional
 	// +kubebuilder:default=Full

@@ -234,9 +234,20 @@ type RestMappingStatus struct {
 	// Objects counts the custom resources of the mapping.
 	// +optional
 	Objects *ObjectCounts `json:"objects,omitempty"`
+	// HeldDeletions says which deletions outside wait for a person.
+	// +optional
+	HeldDeletions *HeldDeletions `json:"heldDeletions,omitempty"`
 	// Summary is "ready/total", for kubectl get.
 	// +optional
 	Summary string `json:"summary,omitempty"`
+}
+
+// HeldDeletions are deletions outside that wait for a person.
+type HeldDeletions struct {
+	// Since is when they began to be held, in RFC 3339. It is what acknowledges them.
+	Since string `json:"since"`
+	// Message says why, and what to do.
+	Message string `json:"message"`
 }
 
 // ObjectCounts counts custom resources by state.

@@ -131,5 +131,6 @@ spec:
   status:
   - {to: size, value: observed.size}
   sync: {interval: %[3]s}
+  policy: {deleteGuard: {mode: "Off"}}
 `, resource, mappedGroup, interval)
 }

@@ -120,7 +120,8 @@ func collections() []restfake.Collection {
 
 // The waiting times of the tests: short, and still longer than the faults that the server makes.
 const timings = `
-  sync: {interval: 2s, consistencyWindow: 500ms, serverSlack: 500ms}`
+  sync: {interval: 2s, consistencyWindow: 500ms, serverSlack: 500ms}
+  policy: {deleteGuard: {mode: "Off"}}` // everything is deleted, and it is meant
 
 const fields = `
   fields:

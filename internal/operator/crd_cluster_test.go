@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/restmapping/operator/internal/lab"
-	"github.com/restmapping/operator/internal/restfake"
 )
 
 // TestCRDChanges: a CRD that goes, comes again or changes while its mapping runs.
@@ -16,6 +19,8 @@ func TestCRDChanges(t *testing.T) {
 	l := lab.New(t)
 	cases := map[string]func(*testing.T, *lab.Lab){
 		"deleted and made again": crdDeleted,
+		"deleted and abandoned":  crdAbandoned,
+		"many deleted at once":   manyDeleted,
 		"a new field":            crdNewField,
 		"another scope":          crdScope,
 		"a version not served":   crdUnserved,
@@ -28,31 +33,24 @@ func TestCRDChanges(t *testing.T) {
 	}
 }
 
-// crdDeleted: the objects outside go first, then the custom resources, then the CRD; a new CRD is served by itself.
+// crdDeleted: deleting a kind deletes nothing outside. A person says what becomes of the objects: they are deleted when that is
+// acknowledged, and a new CRD is served by itself.
 func crdDeleted(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	p := newPart(l, upsertMapping, upsertThings)
-	for i := range 5 {
-		p.Create(fmt.Sprintf("n%d", i), "{size: 3}")
-	}
-	for i := range 5 {
-		p.Ready(fmt.Sprintf("n%d", i))
-	}
-	// One delete is refused for a while: the CRD has to wait for it.
-	p.server.AddRule(restfake.Rule{Method: "DELETE", Path: "/things/n0", Fault: restfake.Reply(409, "application/json", `{"message":"in use"}`)})
+	p.things(5)
 	p.Undefine()
-	message := p.MappingCondition("Ready", "False", "CRDTerminating")
-	if !strings.Contains(message, "let their objects go first") {
-		t.Errorf("the message does not say what happens: %s", message)
+	stays := p.Stalled("n0", "DeletionHeld")
+	if !strings.Contains(stays, "is being deleted, and nothing is deleted outside because of that") {
+		t.Errorf("the message does not say why: %s", stays)
 	}
-	l.Eventually("the others go", func() string {
-		if live := p.server.Live("/things"); len(live) != 1 {
-			return fmt.Sprint(live)
-		}
-		return ""
-	})
-	p.Unready("n0", "WaitingForServer")
-	p.server.ClearRules()
+	since := p.heldSince(t)
+	message := p.MappingCondition("Ready", "False", "CRDTerminating")
+	if !strings.Contains(message, "acknowledge-deletions="+since) || len(p.server.Live("/things")) != 5 || p.server.Count("DELETE", "") != 0 {
+		t.Fatalf("outside are %v after %v; the mapping says %s", p.server.Live("/things"), p.server.Counts(), message)
+	}
+	p.annotateMapping(t, "restmapping.dev/acknowledge-deletions", "1999-01-01T00:00:00Z") // of another time
+	p.annotateMapping(t, "restmapping.dev/acknowledge-deletions", since)
 	p.Undefined()
 	if live := p.server.Live("/things"); len(live) != 0 {
 		t.Errorf("left outside: %v", live)
@@ -66,6 +64,77 @@ func crdDeleted(t *testing.T, l *lab.Lab) {
 		t.Errorf("size is %d", p.size("/things/n0"))
 	}
 	p.CheckAll()
+}
+
+// crdAbandoned: with the policy to leave objects, set while the kind is going already, they stay and the kind goes.
+func crdAbandoned(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	p := newPart(l, upsertMapping, upsertThings)
+	p.things(3)
+	p.Undefine()
+	p.Stalled("n0", "DeletionHeld")
+	p.Mapping(upsertMapping + "  policy: {deletion: Orphan}\n")
+	p.Undefined()
+	if live := p.server.Live("/things"); len(live) != 3 || p.server.Count("DELETE", "") != 0 {
+		t.Errorf("outside are %v after %v", live, p.server.Counts())
+	}
+}
+
+// manyDeleted: what looks like an accident waits for a person.
+func manyDeleted(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	p := newPart(l, upsertMapping+"  policy: {deleteGuard: {maxObjects: 2}}\n", upsertThings)
+	p.things(6)
+	if err := p.Resource().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	message := p.MappingCondition("Stalled", "True", "DeletionHeld")
+	if !strings.Contains(message, "looks like an accident") {
+		t.Errorf("the message does not say why: %s", message)
+	}
+	if live := p.server.Live("/things"); len(live) < 3 {
+		t.Errorf("left outside: %v", live)
+	}
+	since := p.heldSince(t)
+	p.annotateMapping(t, "restmapping.dev/acknowledge-deletions", since)
+	for i := range 6 {
+		p.Gone(fmt.Sprintf("n%d", i))
+	}
+	p.MappingCondition("Ready", "True", "Serving")
+}
+
+func (p part) things(n int) {
+	for i := range n {
+		p.Create(fmt.Sprintf("n%d", i), "{size: 3}")
+	}
+	for i := range n {
+		p.Ready(fmt.Sprintf("n%d", i))
+	}
+}
+
+// heldSince waits until the mapping's status says since when deletions are held.
+func (p part) heldSince(t *testing.T) (since string) {
+	t.Helper()
+	p.lab.Eventually("deletions are held", func() string {
+		m, err := p.lab.Client.Resource(lab.MappingGVR).Get(t.Context(), p.GVR.Resource, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if since, _, _ = unstructured.NestedString(m.Object, "status", "heldDeletions", "since"); since == "" {
+			return fmt.Sprint(m.Object["status"])
+		}
+		return ""
+	})
+	return since
+}
+
+func (p part) annotateMapping(t *testing.T, name, value string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, name, value)
+	_, err := p.lab.Client.Resource(lab.MappingGVR).Patch(t.Context(), p.GVR.Resource, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // crdNewField: a mapping that uses a field before the schema has it goes on with the program before, and takes the field
@@ -102,6 +171,8 @@ func crdScope(t *testing.T, l *lab.Lab) {
 	p := newPart(l, upsertMapping, upsertThings)
 	p.Create("one", "{size: 3}")
 	p.Ready("one")
+	p.Delete("one")
+	p.Gone("one")
 	p.Undefine()
 	p.Undefined()
 	p.DefineAs(lab.Definition{Cluster: true})

@@ -167,7 +167,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver), Outputs: kept, Keys: ring,
 		Events: engine.EventsOf(mgr.GetEventRecorder("restmapping-operator")), Clock: clock.RealClock{},
 		Namespaces: o.WatchNamespaces, Workers: o.Concurrency, MinInterval: o.MinInterval, DrainTimeout: o.DrainTimeout,
-		Jitter: rand.Float64, Observe: meter.Pass,
+		Jitter: rand.Float64, Observe: meter.Pass, Going: c.going,
 	})
 	meter.Watch(eng)
 	meter.WatchFlows(registry.Flows)

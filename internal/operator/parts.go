@@ -8,6 +8,10 @@ import (
 	"slices"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
@@ -40,6 +44,19 @@ func newClients(mgr manager.Manager) (clients, error) {
 		return c, fmt.Errorf("make clients: %w", err)
 	}
 	return c, nil
+}
+
+// going reads the CRD from the API server: what its deletion has brought about is seen after it, and never before.
+func (c clients) going(ctx context.Context, gvr schema.GroupVersionResource) (bool, error) {
+	crds := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+	crd, err := c.metadata.Resource(crds).Get(ctx, gvr.GroupResource().String(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get CustomResourceDefinition %s: %w", gvr.GroupResource(), err)
+	}
+	return crd.DeletionTimestamp != nil, nil
 }
 
 // newResolver reads Secrets of the served namespaces, and of the operator's own for ClusterRestEndpoints.

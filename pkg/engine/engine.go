@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
@@ -31,7 +32,9 @@ type Config struct {
 	// Outputs is only needed for mappings that have some.
 	Outputs pass.Outputs
 	Events  pass.Events
-	Clock   clock.PassiveClock
+	// Going tells, from the API server itself, whether a kind is being deleted or is gone. Optional.
+	Going func(ctx context.Context, gvr schema.GroupVersionResource) (bool, error)
+	Clock clock.PassiveClock
 	// Namespaces limits the custom resources that are served; empty means all.
 	Namespaces []string
 	// Workers is how many custom resources of one mapping are worked on at once.

@@ -34,6 +34,9 @@ type Spec struct {
 	// Settled tells that an earlier process served this very program, so that the first looks at custom resources
 	// which were in sync may be spread.
 	Settled bool
+	// HeldSince is when an earlier process began to hold deletions back, and Acknowledged the time of which a person has said
+	// that they may go on; both empty for none.
+	HeldSince, Acknowledged string
 }
 
 // State is how a running mapping goes.
@@ -46,6 +49,8 @@ type State struct {
 	Denied bool
 	// Objects, Ready and Stalled count custom resources; Held those that carry our finalizer.
 	Objects, Ready, Stalled, Held int
+	// HeldSince is since when deletions outside are held back, HeldBecause why; empty when none are.
+	HeldSince, HeldBecause string
 	// Queued is how many wait for a worker or for their time.
 	Queue queue.Stats
 }
@@ -63,6 +68,7 @@ type runner struct {
 	engine     *Engine
 	referents  *referents
 	referrers  atomic.Pointer[[]string]
+	deletions  *deletions
 
 	mu            sync.Mutex // guards the fields below
 	subscriptions []*fleet.Subscription
@@ -73,12 +79,13 @@ type runner struct {
 func newRunner(e *Engine, spec Spec) *runner {
 	cfg := e.cfg
 	r := &runner{cfg: cfg, spec: spec, ctx: e.ctx, changed: e.changed, counts: newCounts(), engine: e}
+	r.deletions = newDeletions(r, spec)
 	r.referents = newReferents(r)
 	r.referrers.Store(&spec.Referrers)
 	r.reconciler = pass.New(pass.Config{
 		Objects: r, Writer: pass.NewDynamicWriter(cfg.Client, spec.GVR), Endpoints: cfg.Endpoints, Secrets: cfg.Secrets, Outputs: cfg.Outputs,
 		Keys: cfg.Keys, Referents: r,
-		Events: cfg.Events, Claims: e.claims, Clock: cfg.Clock, LeaderSince: e.since,
+		Events: cfg.Events, Claims: e.claims, Deletions: r.deletions, Clock: cfg.Clock, LeaderSince: e.since,
 		MinInterval: cfg.MinInterval, Jitter: cfg.Jitter, Observe: r.observe,
 	}, spec.Program)
 	r.workers = queue.NewWorkers(spec.Name, r.reconciler, queue.WithWorkers(cfg.Workers))
@@ -151,6 +158,9 @@ func (r *runner) serve(s Spec) {
 	if former := r.referrers.Swap(&s.Referrers); !slices.Equal(*former, s.Referrers) {
 		r.resume()
 	}
+	if r.deletions.acknowledge(s.Acknowledged) {
+		r.enqueueNamespace("")
+	}
 	if s.Program == r.program() {
 		return
 	}
@@ -167,6 +177,15 @@ func (r *runner) Get(key types.NamespacedName) (*fleet.Object, bool) {
 		}
 	}
 	return nil, false
+}
+
+// objects are all cached custom resources.
+func (r *runner) objects() []*fleet.Object {
+	var all []*fleet.Object
+	for _, s := range r.subscribed() {
+		all = append(all, s.List()...)
+	}
+	return all
 }
 
 func (r *runner) subscribed() []*fleet.Subscription {
@@ -189,6 +208,9 @@ func (r *runner) enqueueNamespace(namespace string) {
 func (r *runner) announce() { r.changed(r.spec.Name) }
 
 func (r *runner) observe(s pass.Summary) {
+	if s.Gone {
+		r.deletions.gone()
+	}
 	newlyDenied := s.Denied && !r.denied.Swap(true)
 	if r.counts.note(s) || newlyDenied {
 		r.announce()
@@ -199,6 +221,7 @@ func (r *runner) observe(s pass.Summary) {
 }
 
 func (r *runner) state() State {
+	deleting := false
 	st := State{Synced: true, Denied: r.denied.Load(), Queue: r.workers.Stats()}
 	for _, s := range r.subscribed() {
 		st.Synced = st.Synced && s.HasSynced()
@@ -209,6 +232,7 @@ func (r *runner) state() State {
 			st.Objects++
 			if held(obj) {
 				st.Held++
+				deleting = deleting || obj.GetDeletionTimestamp() != nil
 			}
 		}
 	}
@@ -216,5 +240,9 @@ func (r *runner) state() State {
 		st.WatchError = err
 	}
 	st.Ready, st.Stalled = r.counts.totals()
+	if st.Synced && !deleting {
+		r.deletions.end()
+	}
+	st.HeldSince, st.HeldBecause = r.deletions.holding()
 	return st
 }

@@ -96,9 +96,23 @@ func deleteCreated(f Facts) Step {
 	case f.Look == LookFound && f.StepDue && f.JustStepped:
 		return Step{Action: Wait, Reason: v1alpha1.ReasonDeleting, Message: "a request of operations.delete.before was just sent, and reads may lag behind", Delay: DelayConsistency}
 	case f.Look == LookFound && f.StepDue:
-		return Step{Action: SendStep, Reason: v1alpha1.ReasonDeleting}
+		return guarded(f, SendStep)
 	default:
-		return Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}
+		return guarded(f, SendDelete)
+	}
+}
+
+// guarded sends the delete, or a step towards it, unless so much is deleted at once that it looks like an accident.
+func guarded(f Facts, send Action) Step {
+	switch f.Guard {
+	case GuardNotYet:
+		return Step{Action: CheckGuard}
+	case GuardHolds:
+		return Step{Action: Stall, Reason: v1alpha1.ReasonDeletionHeld, Message: "nothing is deleted outside until a person has said what becomes of it"}
+	case GuardFailed:
+		return Step{Action: Retry, Reason: v1alpha1.ReasonDeletionHeld, Message: "it could not be found out whether the kind itself is being deleted, and nothing is deleted outside because of that"}
+	default:
+		return Step{Action: send, Reason: v1alpha1.ReasonDeleting}
 	}
 }
 

@@ -29,6 +29,12 @@ func TestNextDeletes(t *testing.T) {
 		"what was seen is deleted":                      {facts(deleting, c, confirmed), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
 		"what is found is deleted":                      {facts(deleting, c, looked(LookFound)), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
 		"what cannot be looked at is deleted":           {facts(deleting, c, looked(LookImpossible)), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
+		"a guard is asked first":                        {facts(deleting, c, confirmed, guard(GuardNotYet)), Step{Action: CheckGuard}},
+		"an open guard lets it be deleted":              {facts(deleting, c, confirmed, guard(GuardOpen)), Step{Action: SendDelete, Reason: v1alpha1.ReasonDeleting}},
+		"what is held waits for a person":               {facts(deleting, c, confirmed, guard(GuardHolds)), stalls(v1alpha1.ReasonDeletionHeld)},
+		"what nobody could ask is not deleted":          {facts(deleting, c, confirmed, guard(GuardFailed)), retries(v1alpha1.ReasonDeletionHeld)},
+		"what is gone is let go though it is held":      {facts(deleting, c, looked(LookAbsent), absentBefore, quiet, fenced, probed(ProbeOK), guard(GuardHolds)), Step{Action: Release}},
+		"an orphan is let go though it is held":         {facts(deleting, c, guard(GuardHolds), func(f *Facts) { f.Policy.Deletion = v1alpha1.DeletionOrphan }), Step{Action: Release}},
 		"a failed look deletes nothing":                 {facts(deleting, c, looked(LookFailed)), retries(v1alpha1.ReasonObservationFailed)},
 		"several are for a person":                      {facts(deleting, c, looked(LookSeveral)), stalls(v1alpha1.ReasonAmbiguousMatch)},
 		"one absence is not enough":                     {facts(deleting, c, looked(LookAbsent), quiet, fenced), waits(v1alpha1.ReasonWaitingForAbsence, DelayShort)},
@@ -41,6 +47,8 @@ func TestNextDeletes(t *testing.T) {
 		"an open create without a way to find it holds": {facts(deleting, nothingToFindBy, record(RecordCreating), settled), stalls(v1alpha1.ReasonCreateOutcomeUnknown)},
 	})
 }
+
+func guard(g GuardState) func(*Facts) { return func(f *Facts) { f.Guard = g } }
 
 func TestNextAfterDelete(t *testing.T) {
 	deleted := func(o Outcome) func(*Facts) { return sentIt(Sent{Operation: rest.Delete, Outcome: o}) }

@@ -71,6 +71,21 @@ const (
 	DependentsExist Dependents = "Exist"
 )
 
+// GuardState is what is known of deletions that look like an accident.
+type GuardState string
+
+// The states of a guard.
+const (
+	// GuardNone: there is nothing to ask.
+	GuardNone   GuardState = ""
+	GuardNotYet GuardState = "NotYet"
+	GuardOpen   GuardState = "Open"
+	// GuardHolds: no delete may be sent until a person has acknowledged it.
+	GuardHolds GuardState = "Holds"
+	// GuardFailed: it could not be asked.
+	GuardFailed GuardState = "Failed"
+)
+
 // Answer is what a person said about a create whose outcome is unknown.
 type Answer string
 
@@ -160,6 +175,8 @@ type Facts struct {
 	Underway *Underway
 	// Probe is what the endpoint's probe says.
 	Probe ProbeState
+	// Guard tells, for a custom resource that is deleted, whether its object may be.
+	Guard GuardState
 
 	// Settled: no create that this record speaks of can still take effect.
 	Settled bool
@@ -222,6 +239,8 @@ const (
 	Observe Action = "Observe"
 	// CheckProbe asks the endpoint's probe.
 	CheckProbe Action = "CheckProbe"
+	// CheckGuard asks whether the object may be deleted.
+	CheckGuard Action = "CheckGuard"
 	// WriteIntent persists finalizer and record, with an optimistic lock, before a create.
 	WriteIntent Action = "WriteIntent"
 	// SendCreate sends the create, once.

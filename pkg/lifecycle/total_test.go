@@ -14,7 +14,7 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, CheckGuard, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
 var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
@@ -69,6 +69,8 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		f.AsSent = f.Equal && !f.Immutable || rapid.Bool().Draw(t, "asSent")
 	case CheckProbe:
 		f.Probe = rapid.SampledFrom([]ProbeState{ProbeOK, ProbeFailed, ProbeNotThere}).Draw(t, "probe")
+	case CheckGuard:
+		f.Guard = rapid.SampledFrom([]GuardState{GuardOpen, GuardHolds, GuardFailed}).Draw(t, "guard")
 	case WriteIntent:
 		f.Unresolved = f.MayBeOutside()
 		f.Record, f.Finalizer, f.Intended, f.Confirmed, f.Answer = RecordCreating, true, true, false, AnswerNone
@@ -124,6 +126,8 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a step for what was not seen: %v", e.done)
 	case a == SendStep && (!f.Deleting || f.Record != RecordCreated):
 		t.Fatalf("a step towards the delete of what is not ours: %+v", f)
+	case (a == SendDelete || a == SendStep) && f.Deleting && f.Guard != GuardNone && f.Guard != GuardOpen:
+		t.Fatalf("a delete, or a step towards it, that is held: %+v", f)
 	case a == SendDelete && (f.Record != RecordCreated || !f.Deleting && (!f.Replacing || f.Look != LookFound)):
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
@@ -170,7 +174,7 @@ func anyFacts(t *rapid.T) Facts {
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
 		Edited: flag("edited"), Forced: flag("forced"), Replacing: flag("replacing"), Steady: flag("steady"),
-		Look: LookNotYet, Probe: ProbeNotYet,
+		Look: LookNotYet, Probe: ProbeNotYet, Guard: rapid.SampledFrom([]GuardState{GuardNone, GuardNotYet}).Draw(t, "guard"),
 		Stored: flag("stored"), Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
 		AbsentBefore: flag("absentBefore"), JustStepped: flag("stepped"),
 	}

@@ -130,6 +130,8 @@ func (c *compiler) compilePolicy() {
 		Drift:      orDefault(p.Drift, v1alpha1.DriftCorrect),
 		Immutable:  orDefault(p.Immutable, v1alpha1.ImmutableStall),
 		Management: orDefault(p.Management, v1alpha1.ManagementFull),
+
+		DeleteGuard: p.DeleteGuard,
 	}
 }
 

@@ -98,9 +98,25 @@ func situations() map[string]situation {
 			},
 			running: &engine.State{Synced: true},
 			want: []string{
-				"Accepted Unknown Progressing", "Ready False CRDTerminating", "Reconciling True CRDTerminating", "TargetCompatible False CRDTerminating", "Watching Unknown Progressing",
+				"Accepted True Compiled", "Ready False CRDTerminating", "Reconciling True CRDTerminating", "TargetCompatible False CRDTerminating", "Watching True Watching",
 			},
-			kstatus: status.InProgressStatus, says: []string{"let their objects go first"}, runs: true,
+			kstatus: status.InProgressStatus, says: []string{"objects outside are not deleted because of that"}, runs: true,
+		},
+		"the CRD is being deleted, and the operator was started since": {
+			crd: func(crd *apiextensionsv1.CustomResourceDefinition) {
+				now := at("2026-05-01T13:00:00Z")
+				crd.DeletionTimestamp, crd.Finalizers = &now, []string{"customresourcecleanup.apiextensions.k8s.io"}
+			},
+			next: engine.State{Synced: true, HeldSince: "2026-05-01T13:00:01Z", HeldBecause: "a person has to say so"},
+			want: []string{
+				"Accepted True Compiled", "Ready False CRDTerminating", "Stalled True CRDTerminating", "TargetCompatible False CRDTerminating", "Watching True Watching",
+			},
+			kstatus: status.FailedStatus, says: []string{"objects outside are not deleted because of that", "a person has to say so"}, runs: true,
+		},
+		"deletions are held": {
+			next:    engine.State{Synced: true, Objects: 5, HeldSince: "2026-05-01T13:00:01Z", HeldBecause: "a person has to say so"},
+			want:    []string{"Accepted True Compiled", "Ready False DeletionHeld", "Stalled True DeletionHeld", "TargetCompatible True Compatible", "Watching True Watching"},
+			kstatus: status.FailedStatus, says: []string{"a person has to say so"}, runs: true,
 		},
 		"the version is not served": {
 			crd: func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Versions[0].Name = "v2" },

@@ -105,7 +105,10 @@ func (r *Reconciler) advance(ctx context.Context, m *v1alpha1.RestMapping) (*rep
 	}
 	if t.problem != nil {
 		rep.incompatible(*t.problem)
-		return rep, r.stopUnlessTerminating(m, t)
+		if t.terminating {
+			return rep, r.serveGoing(ctx, m, t, rep)
+		}
+		return rep, r.Engine.Remove(m.Name)
 	}
 	rep.compatible(t)
 	references, err := r.references(ctx, m)
@@ -122,12 +125,31 @@ func (r *Reconciler) advance(ctx context.Context, m *v1alpha1.RestMapping) (*rep
 	return rep, r.run(ctx, m, t, references, rep)
 }
 
-// stopUnlessTerminating: while a CRD is going, its custom resources still have to let their objects go.
-func (r *Reconciler) stopUnlessTerminating(m *v1alpha1.RestMapping, t target) error {
-	if t.terminating {
-		return nil
+// serveGoing: while a CRD is going, its custom resources wait for a person to say what becomes of their objects, and take
+// what the mapping then says. It may be another process that ends this than the one that began it.
+func (r *Reconciler) serveGoing(ctx context.Context, m *v1alpha1.RestMapping, t target, rep *report) error {
+	t, err := r.withSchema(ctx, t.name, t)
+	if err != nil {
+		return client.IgnoreNotFound(err)
 	}
-	return r.Engine.Remove(m.Name)
+	references, err := r.references(ctx, m)
+	if err != nil {
+		return err
+	}
+	program, err := r.programs.compile(m, t, references)
+	if !rep.compiled(program, err) {
+		return nil // what was served goes on being served
+	}
+	spec := specOf(m, t, references, program)
+	if spec.Referrers, err = r.referrers(ctx, m); err != nil {
+		return err
+	}
+	if err := r.Engine.Apply(spec); err != nil {
+		return fmt.Errorf("run RestMapping %s: %w", m.Name, err)
+	}
+	state, _ := r.Engine.State(m.Name)
+	rep.going(state)
+	return nil
 }
 
 // goOn lets the last accepted program serve while the newest does not compile.

@@ -121,6 +121,17 @@ func (r *report) running(state engine.State) {
 	if r.watching.Status != metav1.ConditionTrue {
 		r.blocked(r.watching.Reason, r.watching.Message, false)
 	}
+	if state.HeldSince != "" {
+		r.blocked(v1alpha1.ReasonDeletionHeld, state.HeldBecause, true)
+	}
+}
+
+// going notes what a kind waits for that is being deleted.
+func (r *report) going(state engine.State) {
+	r.observe(state)
+	if state.HeldSince != "" {
+		r.message, r.stalled, r.working = r.message+"; "+state.HeldBecause, true, false
+	}
 }
 
 // observe makes the condition Watching of the engine's state.

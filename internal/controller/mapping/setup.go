@@ -51,7 +51,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	context.AfterFunc(ctx, unsubscribe)
 	return ctrl.NewControllerManagedBy(mgr).Named("restmapping").
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrent}).
-		For(&v1alpha1.RestMapping{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.RestMapping{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&v1alpha1.RestMapping{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(firstAccepted())).
 		Watches(&apiextensionsv1.CustomResourceDefinition{}, handler.EnqueueRequestsFromMapFunc(r.mappingsOf)).
 		WatchesRawSource(source.TypedChannel(changes, gather())).

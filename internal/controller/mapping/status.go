@@ -60,6 +60,10 @@ func (r *report) count(s *v1alpha1.RestMappingStatus) {
 	}
 	s.Objects = &v1alpha1.ObjectCounts{Total: count32(r.state.Objects), Ready: count32(r.state.Ready), Stalled: count32(r.state.Stalled)}
 	s.Summary = fmt.Sprintf("%d/%d", r.state.Ready, r.state.Objects)
+	s.HeldDeletions = nil
+	if r.state.HeldSince != "" {
+		s.HeldDeletions = &v1alpha1.HeldDeletions{Since: r.state.HeldSince, Message: r.state.HeldBecause}
+	}
 }
 
 func count32(n int) int32 { return int32(min(n, 1<<31-1)) } //nolint:gosec // bounded by min

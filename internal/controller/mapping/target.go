@@ -74,7 +74,7 @@ func (r *Reconciler) kind(ctx context.Context, want v1alpha1.Target) (target, er
 func servable(crd *apiextensionsv1.CustomResourceDefinition, want v1alpha1.Target) *problem {
 	if crd.DeletionTimestamp != nil {
 		return &problem{v1alpha1.ReasonCRDTerminating, fmt.Sprintf(
-			"CustomResourceDefinition %s is being deleted; its custom resources let their objects go first", crd.Name)}
+			"CustomResourceDefinition %s is being deleted, and waits for its custom resources; their objects outside are not deleted because of that", crd.Name)}
 	}
 	served := servedBy(crd)
 	if slices.Contains(served, want.Version) {
@@ -152,8 +152,10 @@ func kindKey(group, kind string) string { return kind + "." + group }
 func specOf(m *v1alpha1.RestMapping, t target, references []reference, program *mapping.Program) engine.Spec {
 	spec := engine.Spec{
 		Name: m.Name, GVR: t.gvr, Selector: selectorOf(m), Namespaced: t.schema.Namespaced, Program: program,
-		Incarnation: t.incarnation(),
-		Settled:     m.Status.AcceptedGeneration == m.Generation,
+		Incarnation:  t.incarnation(),
+		Settled:      m.Status.AcceptedGeneration == m.Generation,
+		HeldSince:    heldSince(m),
+		Acknowledged: m.Annotations[v1alpha1.AcknowledgeDeletionsAnnotation],
 	}
 	for _, ref := range references {
 		spec.References = append(spec.References, engine.ReferenceSpec{
@@ -166,6 +168,13 @@ func specOf(m *v1alpha1.RestMapping, t target, references []reference, program *
 // incarnation tells one state of a CRD from another. A watch that stood before a change of the schema goes on giving
 // objects as the schema was: it is made anew.
 func (t target) incarnation() string { return fmt.Sprintf("%s/%d", t.uid, t.generation) }
+
+func heldSince(m *v1alpha1.RestMapping) string {
+	if m.Status.HeldDeletions == nil {
+		return ""
+	}
+	return m.Status.HeldDeletions.Since
+}
 
 // selectorOf is the target's selector as the API server takes it: empty for all. One that cannot be used does not
 // compile, and so is never asked for.

@@ -41,6 +41,9 @@ func (u *run) begin(ctx context.Context) {
 		Probe:            lifecycle.ProbeNotYet,
 	}
 	u.noteDependents()
+	if u.facts.Deleting && u.Deletions != nil {
+		u.facts.Guard = lifecycle.GuardNotYet
+	}
 	u.answer = readAnswer(annotations[v1alpha1.ResolveAnnotation], u.record)
 	if u.facts.Record == lifecycle.RecordCreated && u.answer.kind == lifecycle.AnswerAdopt && !u.recorded(u.answer.id) {
 		u.answer = answer{}

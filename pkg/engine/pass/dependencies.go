@@ -67,6 +67,12 @@ type Objects interface {
 	Get(key types.NamespacedName) (*fleet.Object, bool)
 }
 
+// Deletions says whether an object outside may be deleted now.
+type Deletions interface {
+	// Held says why the object of a deleted custom resource stays for now, and what a person can do; empty when it may go.
+	Held(ctx context.Context, obj *fleet.Object) (why string, err error)
+}
+
 // Writer writes to the API server. Every method gives the object as it is after the write.
 type Writer interface {
 	// PatchMetadata changes finalizers and annotations by a JSON merge patch (RFC 7386) that carries uid and
@@ -112,6 +118,8 @@ type Config struct {
 	Referents Referents
 	Events    Events
 	Claims    *Claims
+	// Deletions holds deletions back. Optional.
+	Deletions Deletions
 	Clock     clock.PassiveClock
 	// LeaderSince is when this process began to act; earlier processes may have requests under way.
 	LeaderSince time.Time

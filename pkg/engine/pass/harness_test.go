@@ -167,6 +167,8 @@ type bench struct {
 	observed []pass.Summary
 	// referents is nil where the mapping refers to nothing.
 	referents pass.Referents
+	// deletions is the guard that a process has; nil for none.
+	deletions pass.Deletions
 
 	reconciler *pass.Reconciler
 }
@@ -222,8 +224,8 @@ func (b *bench) restart() {
 	b.claims = pass.NewClaims()
 	b.reconciler = pass.New(pass.Config{
 		Objects: b.store, Writer: b.store, Endpoints: b.server, Secrets: b.vault, Keys: b.keys, Outputs: b.outputs, Events: b.events, Claims: b.claims,
-		Referents: b.referents,
-		Clock:     b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
+		Referents: b.referents, Deletions: b.deletions,
+		Clock: b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
 		Jitter:  func() float64 { return b.jitter },
 		Observe: func(s pass.Summary) { b.observed = append(b.observed, s) },
 	}, b.program)

@@ -336,6 +336,19 @@ func (u *run) unreadable(req rest.Request, resp *rest.Response, err error) *life
 	return nil
 }
 
+// checkGuard asks whether so much is deleted at once that a person has to say that it is meant.
+func (u *run) checkGuard(ctx context.Context) {
+	why, err := u.Deletions.Held(ctx, u.obj)
+	switch {
+	case err != nil:
+		u.facts.Guard, u.held = lifecycle.GuardFailed, err.Error()
+	case why != "":
+		u.facts.Guard, u.held = lifecycle.GuardHolds, why
+	default:
+		u.facts.Guard = lifecycle.GuardOpen
+	}
+}
+
 func (u *run) checkProbe(ctx context.Context) {
 	declared, err := u.endpoint.Probe(ctx)
 	switch {

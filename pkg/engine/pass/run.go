@@ -72,6 +72,8 @@ type run struct {
 	spentOnPart bool
 	// comeBack is when a part asks to be looked at again, before the interval; zero for never.
 	comeBack time.Duration
+	// held says why the delete is held back.
+	held string
 	// released tells that the finalizer was removed.
 	released bool
 	// stored are the assigned identifiers that an output of the recorded attempt names.
@@ -174,6 +176,9 @@ func (u *run) execute(ctx context.Context, step lifecycle.Step) *lifecycle.Step 
 		return u.observe(ctx)
 	case lifecycle.CheckProbe:
 		u.checkProbe(ctx)
+		return nil
+	case lifecycle.CheckGuard:
+		u.checkGuard(ctx)
 		return nil
 	default:
 		defer u.tick()
