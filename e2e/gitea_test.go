@@ -128,17 +128,22 @@ func giteaDrift(t *testing.T, s *suite.Suite, api *suite.API) {
 	api.Must(http.MethodPatch, "/orgs/team-a", `{"description":"by hand"}`)
 	api.Must(http.MethodPatch, "/repos/team-a/orders", `{"description":"by hand"}`)
 	label, _ := api.List("/repos/team-a/orders/labels")[0].(map[string]any)
-	s.Eventually("organization and repository are put back", func() string {
+	id := number(label["id"])
+	api.Must(http.MethodPatch, "/repos/team-a/orders/labels/"+id, `{"description":"by hand"}`)
+	s.Eventually("organization, repository and label are put back", func() string {
 		if got := api.Object("/orgs/team-a")["description"]; got != "Everything of team A" {
 			return "organization: " + got.(string)
 		}
 		if got := api.Object("/repos/team-a/orders")["description"]; got != "The order service" {
 			return "repository: " + got.(string)
 		}
+		if got := api.Object("/repos/team-a/orders/labels/" + id)["description"]; got == "by hand" {
+			return "label: " + got.(string)
+		}
 		return ""
 	})
-	id := label["id"]
-	api.Must(http.MethodDelete, "/repos/team-a/orders/labels/"+number(id), "")
+	// It was looked at by now: one that was never found since its create is not made again.
+	api.Must(http.MethodDelete, "/repos/team-a/orders/labels/"+id, "")
 	s.Eventually("a label that was removed is made again, once", func() string {
 		if n := len(api.List("/repos/team-a/orders/labels")); n != 1 {
 			return "labels: " + number(float64(n))
