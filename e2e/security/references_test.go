@@ -77,8 +77,7 @@ func references(t reflect.Type, path string, into *[]string) {
 	if t.Kind() != reflect.Struct || !strings.HasSuffix(t.PkgPath(), "/api/v1alpha1") {
 		return
 	}
-	for i := range t.NumField() {
-		field := t.Field(i)
+	for field := range t.Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		at := path + "." + name
 		if strings.Contains(options, "inline") {
