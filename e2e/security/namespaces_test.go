@@ -129,7 +129,12 @@ func reference(fields, name, url string) string {
 	if before, after, more := strings.Cut(name, ", "); more {
 		quoted = fmt.Sprintf("%q, %s", before, after)
 	}
-	return strings.NewReplacer("REF", "{name: "+quoted+", key: value}", "WHOLE", "{name: "+quoted+"}", "GOOD", "{name: own, key: value}", "SERVER", url).Replace(fields)
+	return filled(strings.ReplaceAll(fields, "WHOLE", "{name: "+quoted+"}"), "{name: "+quoted+", key: value}", url)
+}
+
+// filled puts any reference, written as YAML, into an endpoint's fields.
+func filled(fields, ref, url string) string {
+	return strings.NewReplacer("REF", ref, "GOOD", "{name: own, key: value}", "SERVER", url).Replace(fields)
 }
 
 func endpointYAML(kind, namespace, name, url, fields string) string {

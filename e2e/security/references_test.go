@@ -29,32 +29,47 @@ var credentials = map[string]string{
 	"vault.tokenRef":                       "vault: {address: \"SERVER\", tokenRef: REF}\n  auth: {bearer: {tokenRef: {vault: {path: a, key: b}}}}",
 }
 
+// wholeSecret is the one that names a Secret and nothing else. All others can name a file or a secret in Vault as well, which
+// is attacked by TestSecurity/a_file_through_an_endpoint and TestSecurity/a_secret_in_Vault_that_is_not_the_endpoint's.
+const wholeSecret = "tls.clientCertificate.secretRef"
+
+// accounts are the references of an endpoint to a ServiceAccount, for which ACCOUNT stands. Each is attacked by
+// TestSecurity/a_ServiceAccount_of_another_namespace.
+var accounts = map[string]string{
+	"auth.serviceAccountToken.serviceAccountName":             "auth: {serviceAccountToken: {serviceAccountName: ACCOUNT, audiences: [stolen]}}",
+	"vault.kubernetes.serviceAccountToken.serviceAccountName": "vault: {address: \"SERVER\", kubernetes: {role: apis, serviceAccountToken: {serviceAccountName: ACCOUNT, audiences: [stolen]}}}\n  auth: {bearer: {tokenRef: {vault: {path: x, key: value}}}}",
+}
+
 // others are what else can name something of another namespace, each with the test that attacks it.
 var others = map[string]string{
 	"ClusterRestEndpoint.spec.allowedNamespaces":          "TestSecurity/a_namespace_that_is_not_allowed",
 	"ClusterRestEndpoint.spec.allowedNamespaces.selector": "TestSecurity/a_namespace_that_is_not_allowed",
-	"ClusterRestEndpoint.spec.vault.namespace":            "none: it is one of Vault's own, sent with the endpoint's own Vault identity",
-	"RestEndpoint.spec.vault.namespace":                   "none, as above",
 	"RestMapping.spec.outputs[].nameExpression":           "TestSecurity/outputs_into_another_namespace",
 	"RestMapping.spec.endpoint":                           "TestSecurity/an_endpoint_of_another_namespace",
 	"RestMapping.spec.endpoint.nameExpression":            "TestSecurity/an_endpoint_of_another_namespace",
 	"RestMapping.spec.secrets[].refExpression":            "TestSecurity/a_Secret_of_another_namespace_through_a_custom_resource",
-	"RestMapping.spec.references":                         "not attacked here yet: references are resolved in the custom resource's own namespace (docs/spec/restmapping.md)",
-	"RestMapping.spec.references[].nameExpression":        "not attacked here yet, as above",
+	"RestEndpoint.spec.vault.namespace":                   "TestSecurity/a_secret_in_Vault_that_is_not_the_endpoint's",
+	"ClusterRestEndpoint.spec.vault.namespace":            "TestSecurity/a_secret_in_Vault_that_is_not_the_endpoint's",
+	"RestMapping.spec.references":                         "TestSecurity/a_custom_resource_of_another_namespace_through_a_reference",
+	"RestMapping.spec.references[].nameExpression":        "TestSecurity/a_custom_resource_of_another_namespace_through_a_reference",
 	"RestMapping.spec.target.selector":                    "none: it narrows what an administrator's mapping serves, and reads nothing",
 }
-
-// elsewhere are types of references that lead out of Kubernetes: a path in Vault is asked for as the endpoint's own identity
-// there, and opens nothing in the cluster.
-var elsewhere = []reflect.Type{reflect.TypeFor[v1alpha1.VaultReference]()}
 
 // TestEveryReferenceIsAttacked fails for a field that can name something elsewhere and is in no table above: add it, with
 // the attack, and see that the attack fails.
 func TestEveryReferenceIsAttacked(t *testing.T) {
 	t.Parallel()
 	want := slices.Collect(maps.Keys(others))
-	for path := range credentials {
-		want = append(want, "RestEndpoint.spec."+path, "ClusterRestEndpoint.spec."+path)
+	for _, kind := range []string{"RestEndpoint.spec.", "ClusterRestEndpoint.spec."} {
+		for path := range accounts {
+			want = append(want, kind+path)
+		}
+		for path := range credentials {
+			want = append(want, kind+path)
+			if path != wholeSecret {
+				want = append(want, kind+path+".file", kind+path+".vault")
+			}
+		}
 	}
 	var got []string
 	for _, kind := range []reflect.Type{
@@ -73,7 +88,7 @@ func TestEveryReferenceIsAttacked(t *testing.T) {
 	}
 }
 
-// references lists the fields that can name an object, a namespace or a Secret, by type and by name.
+// references lists the fields that can name an object, a namespace, a Secret or a file, by type and by name.
 func references(t reflect.Type, path string, into *[]string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		if t.Kind() == reflect.Slice {
@@ -102,11 +117,9 @@ func namesSomething(field reflect.StructField, name string) bool {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if slices.Contains(elsewhere, t) {
-		return false
-	}
 	lower := strings.ToLower(name)
 	return strings.HasSuffix(t.Name(), "Reference") || t.Name() == "LabelSelector" ||
 		strings.HasSuffix(lower, "ref") || strings.HasSuffix(lower, "refs") || strings.HasSuffix(lower, "refexpression") ||
-		strings.HasSuffix(lower, "nameexpression") || strings.Contains(lower, "namespace") || strings.Contains(lower, "configmap")
+		strings.HasSuffix(lower, "nameexpression") || strings.Contains(lower, "namespace") || strings.Contains(lower, "configmap") ||
+		strings.HasSuffix(lower, "accountname") || strings.HasSuffix(lower, "file")
 }

@@ -3,8 +3,10 @@
 package security_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,9 +39,9 @@ const loot = "LOOT-4f1c9a7e2b"
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Suite: suite.New(t, "--allow-cidrs="+allowedHost+"/32", "--log-level=debug"), t: t}
+	s := &scene{Suite: suite.New(t, "--allow-cidrs="+allowedHost+"/32", "--log-level=debug", "--credentials-directory="+credentialFiles(t)), t: t}
 	// With all rights that the chart can give, so that it is not RBAC that saves the day.
-	all := map[string]any{"outputs": map[string]any{"secrets": true, "configMaps": true}}
+	all := map[string]any{"outputs": map[string]any{"secrets": true, "configMaps": true}, "rbac": map[string]any{"serviceAccountTokens": true}}
 	if err := installation.Prepare(t.Context(), s.Plane.Admin(), s.Root, all); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +73,18 @@ apiVersion: v1
 kind: Secret
 metadata: {name: own, namespace: restmapping-system, labels: {restmapping.dev/allow-read: "true"}}
 stringData: {value: own-value}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: robot, namespace: victim, labels: {restmapping.dev/allow-token: "true"}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: closed, namespace: attacker}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: own, namespace: attacker, labels: {restmapping.dev/allow-token: "true"}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -134,7 +148,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 	}
-	r.Body = http.NoBody
+	r.Body = io.NopCloser(bytes.NewReader(body[:n]))
 	s.mu.Lock()
 	s.seen = append(s.seen, seen{r.Method, r.RequestURI, string(body[:n]), r.Header.Clone()})
 	s.mu.Unlock()
@@ -181,18 +195,24 @@ func (s *scene) reason(resource, namespace, condition string, settled func(reaso
 var kinds = map[string]schema.GroupVersionResource{
 	"restendpoint":        lab.EndpointGVR,
 	"clusterrestendpoint": {Group: "restmapping.dev", Version: "v1alpha1", Resource: "clusterrestendpoints"},
+	"restmapping":         {Group: "restmapping.dev", Version: "v1alpha1", Resource: "restmappings"},
+}
+
+// thingsOf is the resource of an attack.
+func thingsOf(attack string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "security.example.com", Version: "v1", Resource: plural(attack)}
 }
 
 // condition reads a condition of "kind/name" past kubectl, of which there would be thousands.
 func (s *scene) condition(resource, namespace, condition string) string {
 	s.t.Helper()
 	kind, name, _ := strings.Cut(resource, "/")
-	if kind == "clusterrestendpoint" {
+	if kind == "clusterrestendpoint" || kind == "restmapping" {
 		namespace = ""
 	}
 	gvr := kinds[kind]
 	if attack, found := strings.CutPrefix(kind, "thing:"); found {
-		gvr = schema.GroupVersionResource{Group: "security.example.com", Version: "v1", Resource: plural(attack)}
+		gvr = thingsOf(attack)
 	}
 	got, err := s.Client.Resource(gvr).Namespace(namespace).Get(s.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -271,9 +291,13 @@ func TestSecurity(t *testing.T) {
 		run  func(*scene)
 	}{
 		{"a Secret of another namespace through an endpoint", foreignSecrets},
+		{"a file through an endpoint", foreignFiles},
+		{"a ServiceAccount of another namespace", foreignAccounts},
+		{"a secret in Vault that is not the endpoint's", foreignVault},
 		{"a namespace that is not allowed", foreignNamespace},
 		{"an endpoint of another namespace", foreignEndpoint},
 		{"a Secret of another namespace through a custom resource", foreignInput},
+		{"a custom resource of another namespace through a reference", foreignReferents},
 		{"outputs into another namespace", foreignOutputs},
 		{"values of a custom resource in paths, queries and headers", injections},
 		{"addresses", addresses},
