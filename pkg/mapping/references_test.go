@@ -203,3 +203,19 @@ func TestReferenceKinds(t *testing.T) {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }
+
+// TestWhatComesFromAnotherResourceIsNotShown: messages of a child are read by others than those who may read its parent.
+func TestWhatComesFromAnotherResourceIsNotShown(t *testing.T) {
+	t.Parallel()
+	p, err := Compile(widgets(t, inFolder, func(s *v1alpha1.RestMappingSpec) {
+		s.Fields = []v1alpha1.Field{{To: "path", Value: "refs.folder.spec.path"}}
+	}), widgetTarget(t), folders(t))
+	noError(t, err)
+	folder, _ := object(t, `{"spec":{"path":"hunter2"}}`).(map[string]any)
+	s := p.NewPass(Inputs{Self: self(t, widgetSelf), References: map[string]map[string]any{"folder": folder}})
+	got, err := s.Compare(t.Context(), object(t, `{"path":"s3cr3t"}`))
+	noError(t, err)
+	if len(got.Differences) != 1 || got.Differences[0].String() != "path" {
+		t.Errorf("got %v, want the path alone", got.Differences)
+	}
+}

@@ -80,8 +80,11 @@ func isContainer(value any) bool {
 }
 
 // hidden tells whether a field's value may be a password, as far as the CRD's schema says what is one. An expression may
-// take anything from the custom resource.
+// take anything from the custom resource. What comes from another one is never shown here: it may be its password.
 func (c *compiler) hidden(f *fieldPlan) bool {
+	if f.value != nil && f.value.uses(celrules.Refs) {
+		return true
+	}
 	if c.target.Schema == nil {
 		return false
 	}
