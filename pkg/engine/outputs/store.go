@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/pkg/engine/labelled"
 )
 
 // callLimit bounds one request to the API server.
@@ -48,7 +49,7 @@ type Store struct {
 
 	mu      sync.Mutex      // guards the fields below; never held across a wait or a request
 	ctx     context.Context //nolint:containedctx // of the process: watches outlive the question that began them
-	watches map[place]*watch
+	watches map[place]*labelled.Watch
 	running sync.WaitGroup
 }
 
@@ -59,7 +60,7 @@ type place struct {
 }
 
 // New gives a store that watches nothing yet.
-func New(cfg Config) *Store { return &Store{cfg: cfg, watches: map[place]*watch{}} }
+func New(cfg Config) *Store { return &Store{cfg: cfg, watches: map[place]*labelled.Watch{}} }
 
 // Start lets watches run until ctx ends, and returns when they have ended. It is a manager.Runnable.
 func (s *Store) Start(ctx context.Context) error {
@@ -81,13 +82,16 @@ func (s *Store) Version(ctx context.Context, ref Ref) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := w.wait(ctx); err != nil {
+	if err := w.Wait(ctx); err != nil {
 		return "", fmt.Errorf("watch the outputs of kind %s: %w", ref.Kind, err)
 	}
-	return w.version(ref.NamespacedName), nil
+	if meta := w.Get(ref.NamespacedName); meta != nil {
+		return meta.ResourceVersion, nil
+	}
+	return "", nil
 }
 
-func (s *Store) watch(ref Ref) (*watch, error) {
+func (s *Store) watch(ref Ref) (*labelled.Watch, error) {
 	at := place{ref.Kind, metav1.NamespaceAll}
 	if len(s.cfg.Namespaces) > 0 {
 		if !slices.Contains(s.cfg.Namespaces, ref.Namespace) {
@@ -109,7 +113,7 @@ func (s *Store) watch(ref Ref) (*watch, error) {
 	}
 	s.watches[at] = w
 	ctx := s.ctx
-	s.running.Go(func() { w.informer.RunWithContext(ctx) })
+	s.running.Go(func() { w.Run(ctx) })
 	return w, nil
 }
 

@@ -120,7 +120,7 @@ func (r *Resolver) keep(name types.NamespacedName, seen string, secret *corev1.S
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if fresh.good(watch.version(name)) {
+	if fresh.good(version(watch, name)) {
 		r.copies.Add(name, fresh)
 	}
 }
@@ -130,7 +130,7 @@ func (r *Resolver) changed(name types.NamespacedName) {
 	r.mu.Lock()
 	if watch, err := r.watchFor(name.Namespace); err == nil {
 		if item, ok := r.copies.Get(name); ok {
-			if kept, isCopy := item.(secretCopy); !isCopy || !kept.good(watch.version(name)) {
+			if kept, isCopy := item.(secretCopy); !isCopy || !kept.good(version(watch, name)) {
 				r.copies.Remove(name)
 			}
 		}

@@ -16,13 +16,12 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
+	"github.com/restmapping/operator/pkg/engine/labelled"
 	"github.com/restmapping/operator/pkg/engine/secrets/flight"
 	"github.com/restmapping/operator/pkg/httpapi"
 )
 
 const (
-	// syncLimit is how long a reader waits for the first listing of the labelled Secrets.
-	syncLimit = 5 * time.Second
 	// readLimit bounds one live read.
 	readLimit = 10 * time.Second
 	// denialTTL is how long it is remembered that a Secret is missing or closed. The watch tells of its appearance
@@ -57,7 +56,7 @@ func WithClock(c clock.PassiveClock) Option {
 type Resolver struct {
 	metadata metadata.Interface
 	secrets  typedcorev1.SecretsGetter
-	watches  map[string]*secretWatch
+	watches  map[string]*labelled.Watch
 	denials  *expiring.LRUExpireCache
 	fetches  flight.Group[map[string][]byte]
 
@@ -72,7 +71,7 @@ type Resolver struct {
 func New(cfg Config, options ...Option) (*Resolver, error) {
 	r := &Resolver{
 		metadata: cfg.Metadata, secrets: cfg.Secrets,
-		watches:   map[string]*secretWatch{},
+		watches:   map[string]*labelled.Watch{},
 		copies:    lru.New(maxCopies),
 		listeners: map[int]func(namespace, name string){},
 	}
@@ -85,7 +84,7 @@ func New(cfg Config, options ...Option) (*Resolver, error) {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(namespaces))) {
-		watch, err := newSecretWatch(cfg.Metadata, namespace, r.changed)
+		watch, err := newWatch(cfg.Metadata, namespace, r.changed)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +104,7 @@ func (r *Resolver) Start(ctx context.Context) error {
 	}
 	var watching sync.WaitGroup
 	for _, watch := range r.watches {
-		watching.Go(func() { watch.informer.RunWithContext(ctx) })
+		watching.Go(func() { watch.Run(ctx) })
 	}
 	watching.Wait()
 	r.fetches.Close()
@@ -117,7 +116,7 @@ func (r *Resolver) Start(ctx context.Context) error {
 func (r *Resolver) Healthy() error {
 	var failures []error
 	for namespace, watch := range r.watches {
-		if err := watch.failure(); err != nil {
+		if err := watch.Failure(); err != nil {
 			failures = append(failures, &UnavailableError{Doing: watchOf(namespace), Err: err})
 		}
 	}
@@ -127,7 +126,7 @@ func (r *Resolver) Healthy() error {
 // Synced tells whether the first listing of every watch is complete.
 func (r *Resolver) Synced() bool {
 	for _, watch := range r.watches {
-		if !watch.informer.HasSynced() {
+		if !watch.Synced() {
 			return false
 		}
 	}
@@ -164,10 +163,10 @@ func (r *Resolver) Version(ctx context.Context, namespace, name string) (string,
 	if err != nil {
 		return "", err
 	}
-	if err := watch.wait(ctx); err != nil {
+	if err := watch.Wait(ctx); err != nil {
 		return "", &UnavailableError{Doing: watchOf(namespace), Err: err}
 	}
-	return watch.version(types.NamespacedName{Namespace: namespace, Name: name}), nil
+	return version(watch, types.NamespacedName{Namespace: namespace, Name: name}), nil
 }
 
 // Subscribe tells listener whenever a labelled Secret appears, changes or goes (also by losing the label). The
@@ -185,7 +184,7 @@ func (r *Resolver) Subscribe(listener func(namespace, name string)) (unsubscribe
 	}
 }
 
-func (r *Resolver) watchFor(namespace string) (*secretWatch, error) {
+func (r *Resolver) watchFor(namespace string) (*labelled.Watch, error) {
 	if watch, ok := r.watches[namespace]; ok && namespace != metav1.NamespaceAll {
 		return watch, nil
 	}
