@@ -83,6 +83,7 @@ const (
 	ReasonOutputLost            = "OutputLost"
 	ReasonOutputNotWritten      = "OutputNotWritten"
 	ReasonRecordForged          = "RecordForged"
+	ReasonRecordNewer           = "RecordNewer"
 	ReasonRecordUnverified      = "RecordUnverified"
 	ReasonInternalError         = "InternalError"
 )

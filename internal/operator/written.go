@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,7 +83,11 @@ func (r records) in(ctx context.Context, gvr schema.GroupVersionResource, namesp
 		}
 		for i := range page.Items {
 			record, err := lifecycle.DecodeRecord(page.Items[i].Annotations[v1alpha1.RecordAnnotation])
+			newer := (*lifecycle.NewerRecordError)(nil)
 			switch {
+			case errors.As(err, &newer):
+				found.SignedWith = newer.Key
+				return nil
 			case err != nil || record == nil:
 			case record.Key != "":
 				found.SignedWith = record.Key

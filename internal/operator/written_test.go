@@ -59,6 +59,7 @@ func TestRecordsAreFoundBeforeAKeyIsMade(t *testing.T) {
 		"none that can be read":        {[]string{"", "{", `{"v":9}`}, nil, keys.Written{}},
 		"unsigned":                     {[]string{"", unsigned}, nil, keys.Written{Unsigned: true}},
 		"signed among unsigned":        {[]string{unsigned, "", signed}, nil, keys.Written{SignedWith: "1a2b3c4d", Unsigned: true}},
+		"signed by a newer operator":   {[]string{`{"v":9,"key":"1a2b3c4d"}`}, nil, keys.Written{SignedWith: "1a2b3c4d"}},
 		"in a namespace that is ours":  {[]string{signed, unsigned}, []string{"green"}, keys.Written{Unsigned: true}},
 		"in the second of ours":        {[]string{unsigned, signed}, []string{"blue", "green"}, keys.Written{SignedWith: "1a2b3c4d", Unsigned: true}},
 		"in a namespace of the others": {[]string{signed}, []string{"green"}, keys.Written{}},

@@ -21,7 +21,7 @@ func nextDeleting(f Facts) Step {
 		return underway(f)
 	}
 	switch f.Record {
-	case RecordForged, RecordUnverified:
+	case RecordForged, RecordNewer, RecordUnverified:
 		s, _ := refusedRecord(f)
 		return s
 	case RecordNone:

@@ -77,6 +77,7 @@ func TestNextDeletesNothingOnAWordThatIsNotBelieved(t *testing.T) {
 	checkNext(t, map[string]nextCase{
 		"an edited record deletes nothing":        {facts(deleting, record(RecordForged), confirmed), stalls(v1alpha1.ReasonRecordForged)},
 		"nor one that cannot be verified":         {facts(deleting, record(RecordUnverified), confirmed, answering(AnswerAbsent)), stalls(v1alpha1.ReasonRecordUnverified)},
+		"nor one of a newer operator":             {facts(deleting, record(RecordNewer), looked(LookFound)), stalls(v1alpha1.ReasonRecordNewer)},
 		"nor with a marker":                       {facts(deleting, record(RecordForged), looked(LookFound)), stalls(v1alpha1.ReasonRecordForged)},
 		"what is to be left lets go all the same": {facts(deleting, record(RecordForged), orphan), Step{Action: Release}},
 	})

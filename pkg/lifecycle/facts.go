@@ -18,6 +18,8 @@ const (
 	RecordForeign RecordState = "Foreign"
 	// RecordForged: it is not what was written: its signature is not of its content.
 	RecordForged RecordState = "Forged"
+	// RecordNewer: a newer operator wrote it, and what it says is not known.
+	RecordNewer RecordState = "Newer"
 	// RecordUnverified: the key that it was signed with is not there, or it was never signed.
 	RecordUnverified RecordState = "Unverified"
 	// RecordNone: nothing of ours is outside.

@@ -41,6 +41,8 @@ func refusedRecord(f Facts) (Step, bool) {
 	switch f.Record {
 	case RecordForged:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordForged, Message: "annotation " + v1alpha1.RecordAnnotation + " was edited: its signature is not of its content, and nothing is done on its word; put it back as the operator wrote it, or set policy.deletion to Orphan to let the custom resource go without its object"}, true
+	case RecordNewer:
+		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordNewer, Message: "annotation " + v1alpha1.RecordAnnotation + " was written by a newer operator, and this one does not know what it says, so it does nothing; run the newer operator again"}, true
 	case RecordUnverified:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonRecordUnverified, Message: "it cannot be told whether annotation " + v1alpha1.RecordAnnotation + " is what the operator wrote, and nothing is done on its word"}, true
 	default:

@@ -116,6 +116,7 @@ func TestNextOwnership(t *testing.T) {
 		"a copied manifest owns nothing":            {facts(uniqueKey, record(RecordForeign), equal), stalls(v1alpha1.ReasonNotAdoptable)},
 		"nothing is done on a forged word":          {facts(record(RecordForged), answering(AnswerAdopt)), stalls(v1alpha1.ReasonRecordForged)},
 		"nothing is done without the key":           {facts(uniqueKey, record(RecordUnverified), equal), stalls(v1alpha1.ReasonRecordUnverified)},
+		"nothing is done on a newer operator's":     {facts(record(RecordNewer), looked(LookFound)), stalls(v1alpha1.ReasonRecordNewer)},
 		"an observer needs no record":               {facts(observeOnly, record(RecordForged), equal), finishes(v1alpha1.ReasonObserveOnly)},
 		"a stripped record proves nothing":          {facts(uniqueKey, record(RecordMissing), equal), stalls(v1alpha1.ReasonRecordLost)},
 		"a stripped record with nothing to find by": {facts(nothingToFindBy, record(RecordMissing), looked(LookImpossible)), stalls(v1alpha1.ReasonRecordLost)},

@@ -24,8 +24,9 @@ const (
 )
 
 const (
-	// recordVersion is the version of the record's own format.
-	recordVersion = 2
+	// recordVersion is the version of the record's own format. Each new field raises it, so that an operator which does not
+	// know the field holds what it finds instead of judging it by the rest.
+	recordVersion = 3
 	// unsignedVersion is the format from before records were signed.
 	unsignedVersion = 1
 )
@@ -82,6 +83,9 @@ type RecordedOperation struct {
 	URL string `json:"url,omitempty"`
 	// At is when it was accepted, in UTC to the second. It is for people; no decision is made from it.
 	At string `json:"at"`
+	// Values is like Record.Values, of the values that the request has carried: the server has them once it is done,
+	// whichever process sees that.
+	Values string `json:"values,omitempty"`
 	// Failed is the outcome of one that has failed, as long as it is not clear what it has left behind.
 	Failed Outcome `json:"failed,omitempty"`
 }
@@ -112,6 +116,20 @@ func (r Record) Encode() (string, error) {
 	return string(b), nil
 }
 
+// NewerRecordError says that a record was written by a newer operator. It is a record, and what it says is not known.
+type NewerRecordError struct {
+	// Version is the version of its format.
+	Version int
+	// Key names the key that it says it was signed with.
+	Key string
+}
+
+// Error implements error.
+func (e *NewerRecordError) Error() string {
+	return fmt.Sprintf("annotation %s was written by a newer operator: its version is %d and this operator knows %d; run the newer operator again",
+		v1alpha1.RecordAnnotation, e.Version, recordVersion)
+}
+
 // RecordError says that the record annotation cannot be used.
 type RecordError struct {
 	// Problem says what is wrong with it.
@@ -125,7 +143,7 @@ func (e *RecordError) Error() string {
 }
 
 // DecodeRecord reads an annotation's value without asking whether it is to be believed: Ring.Open does. The empty text
-// gives nil. An unusable one gives a *RecordError.
+// gives nil. An unusable one gives a *RecordError, one of a newer operator a *NewerRecordError.
 func DecodeRecord(text string) (*Record, error) {
 	if text == "" {
 		return nil, nil
@@ -133,11 +151,18 @@ func DecodeRecord(text string) (*Record, error) {
 	if len(text) > maxRecordBytes {
 		return nil, &RecordError{Problem: "it is too long"}
 	}
+	var frame struct {
+		Version int    `json:"v"`
+		Key     string `json:"key"`
+	}
+	if err := json.Unmarshal([]byte(text), &frame); err == nil && frame.Version > recordVersion {
+		return nil, &NewerRecordError{Version: frame.Version, Key: frame.Key}
+	}
 	var r Record
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, &RecordError{Problem: "it is not the JSON that was written"}
 	}
-	if r.Version != recordVersion && r.Version != unsignedVersion {
+	if r.Version < unsignedVersion {
 		return nil, &RecordError{Problem: fmt.Sprintf("its version is %d and this operator knows %d", r.Version, recordVersion)}
 	}
 	if op := r.Underway; op != nil && !rest.Operation(op.Operation).Mutating() {

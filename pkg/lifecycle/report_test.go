@@ -69,7 +69,7 @@ func TestTheRecordKeepsAnOperation(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	record := NewRecord(Subject{UID: "uid"}, "server", PhaseCreating).Accept(rest.Create, "/op/1", at)
 	text, err := record.Encode()
-	if want := `{"v":2,"uid":"uid","of":" ","endpoint":"server","phase":"Creating","op":{"op":"Create","url":"/op/1","at":"2026-05-01T12:00:00Z"}}`; err != nil || text != want {
+	if want := `{"v":3,"uid":"uid","of":" ","endpoint":"server","phase":"Creating","op":{"op":"Create","url":"/op/1","at":"2026-05-01T12:00:00Z"}}`; err != nil || text != want {
 		t.Errorf("written as %s, %v", text, err)
 	}
 	if back, err := DecodeRecord(text); err != nil || *back.Underway != *record.Underway {

@@ -149,6 +149,9 @@ type Opened struct {
 // no record, is RecordMissing: it proves nothing.
 func (r *Ring) Open(text string, s Subject, made time.Time) Opened {
 	record, err := DecodeRecord(text)
+	if newer := (*NewerRecordError)(nil); errors.As(err, &newer) {
+		return Opened{State: RecordNewer, Key: newer.Key}
+	}
 	unusable := err != nil || record == nil
 	switch {
 	case unusable && r == nil:

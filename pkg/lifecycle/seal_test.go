@@ -86,6 +86,22 @@ func TestAnEditedRecordIsForged(t *testing.T) {
 	}
 }
 
+// ofVersion is a record as an operator of an earlier version has signed it.
+func ofVersion(t *testing.T, ring *Ring, version int, r Record) string {
+	t.Helper()
+	r.Version, r.Key = version, ring.Signing()
+	mac, err := sign(ring.keys[r.Key], r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.MAC = mac
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func TestWhatTheKeysSayOfARecord(t *testing.T) {
 	t.Parallel()
 	lost, now := ringOf(t, "key=l"), ringOf(t, "key=a")
@@ -120,6 +136,9 @@ func TestWhatTheKeysSayOfARecord(t *testing.T) {
 		"unsigned ones are accepted, of a younger":    {ringOf(t, "key=a", "accept=unsigned"), unsigned, subjectOne, after, RecordUnverified, false},
 		"unsigned ones are accepted, of another":      {ringOf(t, "key=a", "accept=unsigned"), unsigned, other, before, RecordForeign, true},
 		"a signature taken off":                       {ringOf(t, "key=a", "accept=unsigned"), `{"v":2,"uid":"uid-1","endpoint":"e","phase":"Created"}`, subjectOne, before, RecordForged, false},
+		"of a newer operator":                         {now, `{"v":4,"phase":"Created","ids":7,"key":"12345678","mac":"x"}`, subjectOne, before, RecordNewer, false},
+		"of a newer operator, and no keys":            {nil, `{"v":4}`, subjectOne, before, RecordNewer, false},
+		"of the version before":                       {now, ofVersion(t, now, 2, record), subjectOne, after, RecordCreated, false},
 		"no keys":                                     {nil, sealed(t, now, record), subjectOne, before, RecordUnverified, false},
 		"no keys, and no record":                      {nil, "", subjectOne, before, RecordUnverified, false},
 	} {

@@ -169,7 +169,7 @@ func anyFacts(t *rapid.T) Facts {
 		Dependents: rapid.SampledFrom([]Dependents{DependentsNone, DependentsUnknown, DependentsExist}).Draw(t, "dependents"),
 		CanCreate:  flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
 		Record: rapid.SampledFrom([]RecordState{
-			RecordMissing, RecordForeign, RecordForged, RecordUnverified, RecordNone, RecordCreating, RecordCreated,
+			RecordMissing, RecordForeign, RecordForged, RecordNewer, RecordUnverified, RecordNone, RecordCreating, RecordCreated,
 		}).Draw(t, "record"),
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),

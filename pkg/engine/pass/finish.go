@@ -147,7 +147,12 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 // unbelieved: the record is put right without a sign to us: by a change of the annotation, which our own writes change too,
 // or of the keys.
 func unbelieved(step lifecycle.Step) bool {
-	return step.Reason == v1alpha1.ReasonRecordForged || step.Reason == v1alpha1.ReasonRecordUnverified
+	switch step.Reason {
+	case v1alpha1.ReasonRecordForged, v1alpha1.ReasonRecordNewer, v1alpha1.ReasonRecordUnverified:
+		return true
+	default:
+		return false
+	}
 }
 
 // retryError carries a step to the queue, which backs off. The status has told people already.

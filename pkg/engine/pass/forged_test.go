@@ -60,6 +60,38 @@ func (b *bench) recordText(name string) string {
 	return b.obj(name).GetAnnotations()[v1alpha1.RecordAnnotation]
 }
 
+// After a downgrade the record says what this operator does not know. It must not take it for one that is not there.
+func TestARecordOfANewerOperatorMovesNothing(t *testing.T) {
+	t.Parallel()
+	for name, deleted := range map[string]bool{"looked at": false, "deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachClass(t, func(b *bench, _ class) {
+				b.settled("one", "{size: 4, color: blue}")
+				ours := b.recordText("one")
+				b.annotate("one", v1alpha1.RecordAnnotation, `{"v":99,"phase":"Created","new":"what nobody knows","key":"12345678","mac":"x"}`)
+				b.setSpec("one", "size", int64(5))
+				if deleted {
+					b.delete("one")
+				}
+				b.restart()
+				b.advance(time.Hour)
+				b.journal.take()
+				b.look("one")
+				b.wantCondition("one", v1alpha1.ConditionStalled, "True RecordNewer")
+				b.wantMessage("one", v1alpha1.ConditionStalled, "newer operator")
+				b.nothingSent()
+				b.wantLive(1)
+				b.annotate("one", v1alpha1.RecordAnnotation, ours)
+				if deleted {
+					b.follow("one", b.gone("one"))
+					b.wantLive(0)
+				}
+			})
+		})
+	}
+}
+
 func TestAForgedRecordLetsAnOrphanGo(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, markerMapping+"  policy: {deletion: Orphan}\n", markedThings())

@@ -313,7 +313,7 @@ func TestARecordThatWasStripped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := classes()[tc.class]
-			for _, unreadable := range []string{"", "no json", `{"v":99}`} {
+			for _, unreadable := range []string{"", "no json", `{"v":0,"phase":"Created"}`} {
 				b := newBench(t, c.mapping, c.collection())
 				b.settled("one", "{size: 3}")
 				b.advance(time.Hour)

@@ -307,7 +307,7 @@ func (u *run) keptError() *status.LastError {
 // mirroredIdentifiers are shown once the object was seen. They are a mirror: the record is the truth.
 func (u *run) mirroredIdentifiers() map[string]string {
 	switch {
-	case u.facts.Record == lifecycle.RecordForged, u.facts.Record == lifecycle.RecordUnverified, u.facts.Record == lifecycle.RecordMissing && u.facts.Finalizer:
+	case u.facts.Record == lifecycle.RecordForged, u.facts.Record == lifecycle.RecordNewer, u.facts.Record == lifecycle.RecordUnverified, u.facts.Record == lifecycle.RecordMissing && u.facts.Finalizer:
 		return u.statusIdentifiers() // the record may come back, and then the status tells that the object was there
 	case u.facts.Record == lifecycle.RecordCreated && u.facts.Confirmed && u.record != nil && (!u.facts.NeverSeen || u.statusNamesObject()):
 		return u.record.Identifiers
