@@ -20,10 +20,9 @@ type operationMemory struct {
 	ended bool
 	// failure is what the server said when it failed.
 	failure *requestFailure
-	// generation, program and writeOnly are what was sent; zero where another process sent it.
+	// generation and program are what was sent; zero where another process sent it.
 	generation int64
 	program    *mapping.Program
-	writeOnly  string
 }
 
 // beginOperation gathers what the record says of an operation that is under way.
@@ -121,6 +120,9 @@ func (u *run) keepOperation(ctx context.Context) *lifecycle.Step {
 	failpoint("after-accept-before-record")
 	op := u.facts.Sent.Operation
 	record := u.record.Accept(op, u.handle, u.Clock.Now())
+	if op != rest.Delete {
+		record.Underway.Values = u.writeOnly
+	}
 	if op == rest.Create {
 		record.Identifiers = u.ids
 		if stop := u.swapUntilKept(ctx, record); stop != nil {
@@ -132,7 +134,7 @@ func (u *run) keepOperation(ctx context.Context) *lifecycle.Step {
 	failpoint("after-operation-record")
 	u.mem.operation = operationMemory{
 		named: *record.Underway, since: u.Clock.Now(),
-		generation: u.obj.GetGeneration(), program: u.program, writeOnly: u.writeOnly,
+		generation: u.obj.GetGeneration(), program: u.program,
 	}
 	u.facts.Sent.Kept = true
 	u.Events.Normal(u.obj, "Accepted", string(op), "the server has accepted it and does it later: "+u.program.Route(op))
@@ -222,11 +224,8 @@ func (u *run) noteDone() {
 	m := &u.mem.operation
 	if m.program != nil {
 		u.mem.acceptedGeneration, u.mem.acceptedProgram = m.generation, m.program
-		u.mem.writeOnly = m.writeOnly
-		if m.writeOnly == u.writeOnly {
-			u.secretChanged, u.given = false, true
-		}
 	}
+	u.serverHas(m.named.Values)
 	if u.facts.Underway.Operation == rest.Create {
 		u.mem.createdHere = true
 		u.Events.Normal(u.obj, "Created", string(rest.Create), "created outside: the operation of "+u.program.Route(rest.Create)+" is done")
@@ -245,6 +244,9 @@ func (u *run) endOperation(ctx context.Context) *lifecycle.Step {
 		record.Underway = &failed
 	} else {
 		record.Underway = nil
+		if sent := u.record.Underway.Values; sent != "" && under.Progress == lifecycle.ProgressDone {
+			record.Values = sent
+		}
 		if under.Progress == lifecycle.ProgressRunning || under.Progress == lifecycle.ProgressUnreadable {
 			u.failure = &requestFailure{operation: under.Operation, verdict: lifecycle.TimedOut(under.Operation)}
 		}

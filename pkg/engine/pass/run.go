@@ -49,8 +49,10 @@ type run struct {
 	differences []mapping.Difference
 	// immutable are those of them that cannot be changed.
 	immutable []mapping.Difference
-	// secretChanged tells that a write-only value is not what the server was given last; writeOnly is its hash.
+	// secretChanged tells that a write-only value is not what the server was given last; values are all of them, and
+	// writeOnly is their hash.
 	secretChanged bool
+	values        []byte
 	writeOnly     string
 	// given tells that the server has taken a write with these values in this pass.
 	given bool

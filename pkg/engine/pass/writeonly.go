@@ -31,7 +31,7 @@ func (u *run) compareWriteOnly(ctx context.Context) *lifecycle.Step {
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
-	u.writeOnly = u.ring.HashValues(u.subject(), values)
+	u.values, u.writeOnly = values, u.ring.HashValues(u.subject(), values)
 	if u.mem.writeOnly == "" && u.facts.Record == lifecycle.RecordCreated {
 		u.mem.writeOnly = u.record.Values
 	}
@@ -48,6 +48,17 @@ func (u *run) keepWriteOnly(op rest.Operation) {
 	if op == rest.Create || op == rest.Update {
 		u.mem.writeOnly, u.secretChanged, u.given = u.writeOnly, false, true
 	}
+}
+
+// serverHas notes that an operation is done which has carried the values of this hash; empty where it is not known, or has
+// carried none. They may be those of before a change that was made since.
+func (u *run) serverHas(hash string) {
+	if hash == "" {
+		return
+	}
+	same, known := u.ring.SameValues(hash, u.subject(), u.values)
+	u.mem.writeOnly = hash
+	u.secretChanged, u.given = known && !same, known && same
 }
 
 // untoldValues tells that the server was given values in this pass which the record does not tell of.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/internal/restfake"
 )
@@ -73,4 +75,52 @@ func TestAHashOfALostKeyIsNoChange(t *testing.T) {
 	b.advance(settleTime)
 	b.look("one")
 	b.happened("write record=Created", "GET /things/one")
+}
+
+// An update that the server does later may be followed to its end by another process than the one that sent it. That one
+// knows from the record which values the server has now.
+func TestAWriteOnlyValueOfAnUpdateThatAnotherProcessFollows(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		meanwhile, want string
+		sent            []string
+	}{
+		"is not sent again":               {"correct horse", "correct horse", nil},
+		"is sent again when it changed":   {"staple", "staple", []string{"PUT /things/one"}},
+		"is sent again when it went back": {"hunter2", "hunter2", []string{"PUT /things/one"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			things := secretThings()
+			things.Later = &restfake.Later{Polls: 2}
+			b := newBench(t, followed(secretMapping), things)
+			b.vault.set("team/login/word", "hunter2")
+			b.create("one", withPassword)
+			b.follow("one", b.ready("one"))
+			b.vault.set("team/login/word", "correct horse")
+			b.advance(time.Hour)
+			b.look("one")
+			b.wantCondition("one", v1alpha1.ConditionReconciling, "True WaitingForOperation")
+			b.restart()
+			b.advance(settleTime)
+			b.vault.set("team/login/word", tc.meanwhile)
+			b.journal.take()
+			b.follow("one", b.ready("one"))
+			if got, _ := b.server.Get("/things/one"); got.Fields["password"] != tc.want {
+				b.Errorf("the password outside is %v", got.Fields["password"])
+			}
+			b.restart()
+			b.advance(settleTime)
+			b.look("one")
+			var sent []string
+			for _, line := range b.journal.take() {
+				if strings.HasPrefix(line, "PUT") {
+					sent = append(sent, line)
+				}
+			}
+			if diff := cmp.Diff(tc.sent, sent); diff != "" {
+				b.Error(diff)
+			}
+		})
+	}
 }
