@@ -210,9 +210,13 @@ type RestMappingStatus struct {
 	// ObservedGeneration is the newest generation that was looked at.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// AcceptedGeneration is the newest generation that compiled; it is the one that is served.
+	// AcceptedGeneration is the newest generation that could serve; it is the one that is served.
 	// +optional
 	AcceptedGeneration int64 `json:"acceptedGeneration,omitempty"`
+	// AcceptedSpec is the specification of that generation, compressed, for when the operator is started again and the newest
+	// generation is not accepted. It is the operator's own.
+	// +optional
+	AcceptedSpec string `json:"acceptedSpec,omitempty"`
 	// Conditions: Ready, Accepted, TargetCompatible, Watching, and Stalled and Reconciling while true.
 	// +optional
 	// +listType=map

@@ -4,6 +4,7 @@ package operator_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,44 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d objects outside, want %d", len(live), objects)
 	}
 	kind.Ready("n2")
+	kind.CheckAll()
+}
+
+// TestABadEditOutlivesARestart: a mapping that was edited so that it does not compile is served as it was before, also by a
+// process that never saw it so: what changes outside is put back, and a custom resource can still go.
+func TestABadEditOutlivesARestart(t *testing.T) {
+	l := lab.New(t)
+	server := l.NewServer([]restfake.Collection{upsertThings})
+	kind := l.NewKind("")
+	kind.Endpoint(server.URL, "  timeout: 2s")
+	kind.Mapping(upsertMapping)
+	for _, name := range []string{"one", "two"} {
+		kind.Create(name, "{size: 3}")
+		kind.Ready(name)
+	}
+	l.Stop()
+	l.Apply("%s", kind.MappingYAML(kind.GVR.Resource, "", serverEndpoint, strings.Replace(upsertMapping, "from: spec.size", "from: spec.siz", 1)))
+	if err := server.Change("/things/one", func(fields map[string]any) { fields["size"] = 9.0 }); err != nil {
+		t.Fatal(err)
+	}
+	l.Start()
+	message := kind.MappingCondition("Ready", "False", "ServingPrevious")
+	if !strings.Contains(message, "generation 1 goes on serving") || !strings.Contains(message, "spec.fields[0].from") {
+		t.Errorf("the condition says: %s", message)
+	}
+	l.Eventually("what was changed outside is put back", func() string {
+		if object, ok := server.Get("/things/one"); !ok || fmt.Sprint(object.Fields["size"]) != "3" {
+			return fmt.Sprint(object)
+		}
+		return ""
+	})
+	kind.Delete("two")
+	kind.Gone("two")
+	if live := server.Live("/things"); len(live) != 1 {
+		t.Errorf("outside are %v", live)
+	}
+	l.Apply("%s", kind.MappingYAML(kind.GVR.Resource, "", serverEndpoint, upsertMapping))
+	kind.MappingCondition("Ready", "True", "Serving")
 	kind.CheckAll()
 }
 

@@ -49,6 +49,8 @@ type State struct {
 	Denied bool
 	// Objects, Ready and Stalled count custom resources; Held those that carry our finalizer.
 	Objects, Ready, Stalled, Held int
+	// Generation is that of the mapping whose program is served.
+	Generation int64
 	// HeldSince is since when deletions outside are held back, HeldBecause why; empty when none are.
 	HeldSince, HeldBecause string
 	// Queued is how many wait for a worker or for their time.
@@ -222,7 +224,7 @@ func (r *runner) observe(s pass.Summary) {
 
 func (r *runner) state() State {
 	deleting := false
-	st := State{Synced: true, Denied: r.denied.Load(), Queue: r.workers.Stats()}
+	st := State{Synced: true, Denied: r.denied.Load(), Generation: r.program().Generation(), Queue: r.workers.Stats()}
 	for _, s := range r.subscribed() {
 		st.Synced = st.Synced && s.HasSynced()
 		if err := s.LastError(); err != nil {

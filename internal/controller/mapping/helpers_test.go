@@ -137,6 +137,9 @@ func (e *fakeEngine) Remove(name string) error {
 // State implements Engine.
 func (e *fakeEngine) State(name string) (engine.State, bool) {
 	s, ok := e.states[name]
+	if spec, applied := e.specs[name]; applied && spec.Program != nil {
+		s.Generation = spec.Program.Generation()
+	}
 	return s, ok
 }
 

@@ -313,7 +313,7 @@ func TestProgramsForgetWhatIsGone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, newCRD(t), newMapping(t))
 	b.mustReconcile("widgets")
-	if _, ok := b.r.programs.known("widgets"); !ok {
+	if len(b.r.programs.results) != 1 {
 		t.Fatal("it is not known")
 	}
 	m := b.mapping("widgets")
@@ -327,7 +327,7 @@ func TestProgramsForgetWhatIsGone(t *testing.T) {
 	if _, err := b.reconcile("widgets"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := b.r.programs.known("widgets"); ok {
+	if len(b.r.programs.results) != 0 {
 		t.Error("it is still known")
 	}
 }

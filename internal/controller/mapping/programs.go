@@ -13,6 +13,8 @@ import (
 type programs struct {
 	mu      sync.Mutex
 	results map[string]compiled
+	// formers are what was compiled of the generations that were accepted last, where a newer one is not.
+	formers map[string]compiled
 	schemas map[schemaKey]mapping.TargetSchema
 }
 
@@ -44,31 +46,54 @@ func (p *programs) compile(m *v1alpha1.RestMapping, t target, references []refer
 	for i := range references {
 		keys[i] = keyOf(references[i].target)
 	}
-	known, ok := p.known(m.Name)
-	if ok && known.uid == string(m.UID) && known.generation == m.Generation && known.crd == keyOf(t) && slices.Equal(known.references, keys) {
+	wanted := compiled{generation: m.Generation, uid: string(m.UID), crd: keyOf(t), references: keys}
+	if known, ok := p.find(m.Name, wanted); ok {
 		return known.program, known.err
 	}
-	program, err := mapping.Compile(m, t.schema, schemas(m, references)...)
+	wanted.program, wanted.err = mapping.Compile(m, t.schema, schemas(m, references)...)
+	p.keep(m.Name, m.Status.AcceptedGeneration, wanted)
+	return wanted.program, wanted.err
+}
+
+// same tells that both were compiled from the same.
+func (c compiled) same(other compiled) bool {
+	return c.uid == other.uid && c.generation == other.generation && c.crd == other.crd && slices.Equal(c.references, other.references)
+}
+
+func (p *programs) find(name string, wanted compiled) (compiled, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, known := range []compiled{p.results[name], p.formers[name]} {
+		if known.same(wanted) {
+			return known, true
+		}
+	}
+	return compiled{}, false
+}
+
+// keep remembers two generations of a mapping: the newest, and the one that was accepted last.
+func (p *programs) keep(name string, accepted int64, c compiled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.results == nil {
-		p.results = map[string]compiled{}
+		p.results, p.formers = map[string]compiled{}, map[string]compiled{}
 	}
-	p.results[m.Name] = compiled{generation: m.Generation, uid: string(m.UID), crd: keyOf(t), references: keys, program: program, err: err}
-	return program, err
-}
-
-func (p *programs) known(name string) (compiled, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, ok := p.results[name]
-	return c, ok
+	newest := p.results[name]
+	switch {
+	case c.generation == accepted && newest.uid == c.uid && newest.generation > accepted:
+		p.formers[name] = c
+	case newest.generation == accepted && newest.uid == c.uid && c.generation > accepted:
+		p.formers[name], p.results[name] = newest, c
+	default:
+		p.results[name] = c
+	}
 }
 
 func (p *programs) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.results, name)
+	delete(p.formers, name)
 }
 
 func (p *programs) schema(t target) (mapping.TargetSchema, bool) {

@@ -88,116 +88,111 @@ func (r *Reconciler) hold(ctx context.Context, m *v1alpha1.RestMapping) error {
 }
 
 // advance goes as far as it can and reports how far that was. Errors are the API server's; what is wrong with the
-// mapping or around it stands in the report.
+// mapping or around it stands in the report. Whatever keeps the newest generation from serving, the one that was accepted
+// before it goes on.
 func (r *Reconciler) advance(ctx context.Context, m *v1alpha1.RestMapping) (*report, error) {
 	rep := newReport(m)
-	rival, err := r.rival(ctx, m)
+	newest, err := r.judge(ctx, m, rep)
 	if err != nil {
 		return nil, err
 	}
-	if rival != "" {
-		rep.conflict(rival)
-		return rep, r.Engine.Remove(m.Name)
+	if newest.program == nil {
+		return rep, r.fallBack(ctx, m, newest, rep)
 	}
-	t, err := r.target(ctx, m)
-	if err != nil {
-		return nil, err
+	if newest.target.terminating {
+		return rep, r.serveGoing(ctx, newest, rep)
 	}
-	if t.problem != nil {
-		rep.incompatible(*t.problem)
-		if t.terminating {
-			return rep, r.serveGoing(ctx, m, t, rep)
+	if _, running := r.Engine.State(m.Name); !running {
+		// Another process may have served another generation: that serves until it is known that this one can.
+		if _, err := r.serveFormer(ctx, m); err != nil {
+			return nil, err
 		}
-		return rep, r.Engine.Remove(m.Name)
 	}
-	rep.compatible(t)
-	references, err := r.references(ctx, m)
+	return rep, r.run(ctx, newest, rep)
+}
+
+// fallBack: where the newest generation cannot serve, the one before it does; where that cannot either, what runs goes on
+// unless there is nothing left to run for.
+func (r *Reconciler) fallBack(ctx context.Context, m *v1alpha1.RestMapping, newest candidate, rep *report) error {
+	served, err := r.serveFormer(ctx, m)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	program, err := r.programs.compile(m, t, references)
-	if !rep.compiled(program, err) {
-		rep.unreferred(missing(references))
-		r.goOn(m, rep)
-		return rep, nil
+	if newest.hopeless && !served {
+		return r.Engine.Remove(m.Name)
 	}
-	rep.waitsFor(missing(references))
-	return rep, r.run(ctx, m, t, references, rep)
+	if state, running := r.Engine.State(m.Name); running {
+		rep.previous(state)
+	}
+	return nil
 }
 
 // serveGoing: while a CRD is going, its custom resources wait for a person to say what becomes of their objects, and take
 // what the mapping then says. It may be another process that ends this than the one that began it.
-func (r *Reconciler) serveGoing(ctx context.Context, m *v1alpha1.RestMapping, t target, rep *report) error {
-	t, err := r.withSchema(ctx, t.name, t)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	references, err := r.references(ctx, m)
+func (r *Reconciler) serveGoing(ctx context.Context, c candidate, rep *report) error {
+	state, err := r.apply(ctx, c)
 	if err != nil {
 		return err
 	}
-	program, err := r.programs.compile(m, t, references)
-	if !rep.compiled(program, err) {
-		return nil // what was served goes on being served
-	}
-	spec := specOf(m, t, references, program)
-	if spec.Referrers, err = r.referrers(ctx, m); err != nil {
-		return err
-	}
-	if err := r.Engine.Apply(spec); err != nil {
-		return fmt.Errorf("run RestMapping %s: %w", m.Name, err)
-	}
-	state, _ := r.Engine.State(m.Name)
+	rep.accept()
 	rep.going(state)
 	return nil
 }
 
-// goOn lets the last accepted program serve while the newest does not compile.
-func (r *Reconciler) goOn(m *v1alpha1.RestMapping, rep *report) {
-	if state, running := r.Engine.State(m.Name); running {
-		rep.previous(state)
-	}
-}
-
-// run has the engine serve the program, once the operator has the rights for it.
-func (r *Reconciler) run(ctx context.Context, m *v1alpha1.RestMapping, t target, references []reference, rep *report) error {
-	state, running := r.Engine.State(m.Name)
-	if !running || state.WatchError != nil || state.Denied {
-		denied, err := r.deniedOf(ctx, t, references)
+// run has the engine serve the newest generation, once the operator has the rights for it.
+func (r *Reconciler) run(ctx context.Context, c candidate, rep *report) error {
+	state, running := r.Engine.State(c.m.Name)
+	healthy := running && state.WatchError == nil && !state.Denied
+	if !healthy || state.Generation != c.m.Generation {
+		denied, err := r.deniedOf(ctx, c.target, c.references)
 		if err != nil {
 			return err
 		}
 		if len(denied.rights) > 0 {
 			rep.denied(denied.rights, strings.Join(denied.rules, " and ")+` in a ClusterRole with the label restmapping.dev/aggregate-to-operator: "true"`)
-			return r.Engine.Remove(m.Name)
+			if healthy && state.Generation != c.m.Generation {
+				return r.goOn(ctx, c.m, rep)
+			}
+			return r.Engine.Remove(c.m.Name)
 		}
 	}
-	// What runs goes on without the rights that a new output needs.
-	denied, rules, err := r.deniedOutputs(ctx, t, rep.program)
+	denied, rules, err := r.deniedOutputs(ctx, c.target, c.program)
 	if err != nil {
 		return err
 	}
 	if len(denied) > 0 {
-		if running {
-			rep.state = &state
-		}
 		rep.denied(denied, strings.Join(rules, " and "))
-		return nil
+		return r.goOn(ctx, c.m, rep)
 	}
-	return r.apply(ctx, m, t, references, rep)
-}
-
-// apply has the engine serve the program.
-func (r *Reconciler) apply(ctx context.Context, m *v1alpha1.RestMapping, t target, references []reference, rep *report) error {
-	spec := specOf(m, t, references, rep.program)
-	var err error
-	if spec.Referrers, err = r.referrers(ctx, m); err != nil {
+	if state, err = r.apply(ctx, c); err != nil {
 		return err
 	}
-	if err := r.Engine.Apply(spec); err != nil {
-		return fmt.Errorf("run RestMapping %s: %w", m.Name, err)
-	}
-	state, _ := r.Engine.State(m.Name)
+	rep.accept()
 	rep.running(state)
 	return nil
+}
+
+// goOn: what runs goes on without the rights that the newest generation needs.
+func (r *Reconciler) goOn(ctx context.Context, m *v1alpha1.RestMapping, rep *report) error {
+	if _, err := r.serveFormer(ctx, m); err != nil {
+		return err
+	}
+	if state, running := r.Engine.State(m.Name); running {
+		rep.state = &state
+	}
+	return nil
+}
+
+// apply has the engine serve a candidate.
+func (r *Reconciler) apply(ctx context.Context, c candidate) (engine.State, error) {
+	spec := specOf(c)
+	var err error
+	if spec.Referrers, err = r.referrers(ctx, c.m); err != nil {
+		return engine.State{}, err
+	}
+	if err := r.Engine.Apply(spec); err != nil {
+		return engine.State{}, fmt.Errorf("run generation %d of RestMapping %s: %w", c.m.Generation, c.m.Name, err)
+	}
+	state, _ := r.Engine.State(c.m.Name)
+	return state, nil
 }

@@ -20,6 +20,8 @@ type report struct {
 	program *mapping.Program
 	errors  []v1alpha1.ExpressionError
 	state   *engine.State
+	// serves tells that the generation serves from now on.
+	serves bool
 	// again asks for another look after this time; zero for none.
 	again time.Duration
 
@@ -88,11 +90,19 @@ func compiledMessage(program *mapping.Program) string {
 	return "compiled"
 }
 
-// previous notes that the last accepted program goes on serving.
+// accept notes that the generation serves.
+func (r *report) accept() { r.serves = true }
+
+// previous notes that the generation that was accepted last goes on serving, or the same one as it was compiled before its
+// CRD changed.
 func (r *report) previous(state engine.State) {
 	r.observe(state)
+	what := fmt.Sprintf("generation %d goes on serving", state.Generation)
+	if state.Generation == r.m.Generation {
+		what = "it goes on serving as it was accepted before its CRD changed"
+	}
+	r.message = fmt.Sprintf("generation %d is not accepted, and %s: %s", r.m.Generation, what, r.message)
 	r.reason = v1alpha1.ReasonServingPrevious
-	r.message = fmt.Sprintf("generation %d is not accepted, and generation %d goes on serving: %s", r.m.Generation, r.m.Status.AcceptedGeneration, r.accepted.Message)
 }
 
 // unreferred notes that the program does not compile because a kind that it refers to is not there.

@@ -47,8 +47,10 @@ func (r *report) describeProgram(s *v1alpha1.RestMappingStatus) {
 	if r.m.Spec.Endpoint.NameExpression != "" {
 		s.Endpoint = fmt.Sprintf("%s/(%s)", r.m.Spec.Endpoint.Kind, r.m.Spec.Endpoint.NameExpression)
 	}
+	if r.serves && (s.AcceptedGeneration != r.m.Generation || s.AcceptedSpec == "") {
+		s.AcceptedGeneration, s.AcceptedSpec = r.m.Generation, pack(&r.m.Spec)
+	}
 	if r.program != nil {
-		s.AcceptedGeneration = r.m.Generation
 		s.CreateSafety, s.CreateSafetyMessage = r.program.CreateSafety()
 	}
 }

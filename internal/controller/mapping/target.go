@@ -149,15 +149,16 @@ func StripSchemas(object any) (any, error) {
 
 func kindKey(group, kind string) string { return kind + "." + group }
 
-func specOf(m *v1alpha1.RestMapping, t target, references []reference, program *mapping.Program) engine.Spec {
+func specOf(c candidate) engine.Spec {
+	m, t := c.m, c.target
 	spec := engine.Spec{
-		Name: m.Name, GVR: t.gvr, Selector: selectorOf(m), Namespaced: t.schema.Namespaced, Program: program,
+		Name: m.Name, GVR: t.gvr, Selector: selectorOf(m), Namespaced: t.schema.Namespaced, Program: c.program,
 		Incarnation:  t.incarnation(),
 		Settled:      m.Status.AcceptedGeneration == m.Generation,
 		HeldSince:    heldSince(m),
 		Acknowledged: m.Annotations[v1alpha1.AcknowledgeDeletionsAnnotation],
 	}
-	for _, ref := range references {
+	for _, ref := range c.references {
 		spec.References = append(spec.References, engine.ReferenceSpec{
 			Input: ref.declared.Name, GVR: ref.gvr, Namespaced: ref.schema.Namespaced, Incarnation: ref.incarnation(),
 		})
