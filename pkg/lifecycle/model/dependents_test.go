@@ -1,11 +1,6 @@
 package model
 
-import (
-	"strings"
-	"testing"
-
-	"github.com/restmapping/operator/pkg/lifecycle"
-)
+import "github.com/restmapping/operator/pkg/lifecycle"
 
 // referrers are the custom resources that refer to this one: they go, sooner or later. None comes: one that refers to a
 // custom resource which is being deleted waits for it.
@@ -36,38 +31,3 @@ func (d dependents) fact() lifecycle.Dependents {
 
 // referred is what may happen while somebody refers to the custom resource.
 func referred() budget { return budget{kills: 1, losses: 1} }
-
-// TestAParentIsNotDeletedBeforeItsDependents: also not right after a restart; and once they are gone, it goes.
-func TestAParentIsNotDeletedBeforeItsDependents(t *testing.T) {
-	t.Parallel()
-	for _, c := range classes() {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := exploreFrom(c, rules{}, world{left: referred(), referred: somebody}, stateLimit)
-			if r.bad != fine {
-				t.Errorf("%s after\n\t%s", r.bad, strings.Join(r.trace, "\n\t"))
-			}
-			if r.stuck > 0 {
-				t.Errorf("%d of %d states are stuck, the first after\n\t%s", r.stuck, r.states, strings.Join(r.stuckTrace, "\n\t"))
-			}
-		})
-	}
-}
-
-// TestTheRulesAboutDependentsAreNeeded switches each off.
-func TestTheRulesAboutDependentsAreNeeded(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]rules{
-		"a delete does not wait":            {noDependents: true},
-		"who is not known yet is not there": {unknownIsNobody: true},
-	} {
-		for _, c := range classes() {
-			t.Run(name+"/"+c.name, func(t *testing.T) {
-				t.Parallel()
-				if r := exploreFrom(c, off, world{left: referred(), referred: somebody}, stateLimit); r.bad != orphaned {
-					t.Errorf("without the rule the model finds %q, want orphaned", r.bad)
-				}
-			})
-		}
-	}
-}

@@ -35,10 +35,6 @@ type explorer struct {
 	report       report
 }
 
-func explore(c class, r rules, left budget, limit int) report {
-	return exploreFrom(c, r, world{left: left}, limit)
-}
-
 // exploreFrom begins with a world in which one process has just started.
 func exploreFrom(c class, r rules, w world, limit int) report {
 	e := &explorer{

@@ -1,13 +1,5 @@
 package model
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-	"strings"
-	"testing"
-)
-
 // replacing are the combinations of faults with an edit that only a new object can answer.
 func replacing() map[string]budget {
 	return map[string]budget{
@@ -24,56 +16,5 @@ func replacing() map[string]budget {
 	}
 }
 
-func replacingClasses() []class {
-	all := classes()
-	for i := range all {
-		all[i].replaces = true
-	}
-	return all
-}
-
-// TestAReplacedObjectIsNeverDoubledAndNeverLeft: the old object and the new one are never there at once, none is left
-// behind, and no world is stuck on the way from one to the other.
-func TestAReplacedObjectIsNeverDoubledAndNeverLeft(t *testing.T) {
-	t.Parallel()
-	for _, c := range replacingClasses() {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			states := 0
-			for _, name := range slices.SortedFunc(maps.Keys(replacing()), cmp.Compare[string]) {
-				r := explore(c, rules{}, replacing()[name], stateLimit)
-				states += r.states
-				if r.bad != fine {
-					t.Errorf("%s: %s after\n\t%s", name, r.bad, strings.Join(r.trace, "\n\t"))
-				}
-				if r.stuck > 0 {
-					t.Errorf("%s: %d of %d states are stuck, the first after\n\t%s", name, r.stuck, r.states, strings.Join(r.stuckTrace, "\n\t"))
-				}
-			}
-			t.Logf("%-18s %8d states", c.name, states)
-		})
-	}
-}
-
-func TestEachRuleOfReplacingIsNeeded(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]rules{
-		"the delete is verified":                           {replaceUnverified: true},
-		"the record holds the old object until it is gone": {replaceUnrecorded: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, c := range replacingClasses() {
-				found := fine
-				for _, left := range []budget{{edits: 1, undone: 1}, {edits: 1, kills: 1}} {
-					if r := explore(c, off, left, stateLimit); r.bad != fine {
-						found = r.bad
-					}
-				}
-				if found == fine {
-					t.Errorf("without the rule nothing goes wrong for %s", c.name)
-				}
-			}
-		})
-	}
-}
+// replacingClasses are the classes at a server that changes nothing, with the policy to replace what was edited.
+func replacingClasses() []class { return with(func(c *class) { c.replaces = true }) }
