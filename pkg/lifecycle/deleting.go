@@ -132,18 +132,39 @@ func lookFirst(f Facts) bool { return !f.Confirmed || f.LookBeforeDelete || f.Ab
 
 // afterDelete verifies: a server that accepted a delete has not yet done it.
 func afterDelete(f Facts) Step {
-	if f.Sent.Step {
+	switch {
+	case f.Sent.Step:
 		return afterStep(f)
-	}
-	switch f.Sent.Outcome {
-	case Accepted:
+	case f.Sent.Outcome == Accepted:
 		return afterAccepted(f)
-	case Success, Absent, Ambiguous:
+	case f.Sent.Outcome == Success, f.Sent.Outcome == Absent, f.Sent.Outcome == Ambiguous:
 		return verifyDeleted(f)
-	case Conflict:
-		return Step{Action: Wait, Delay: DelayServer}
+	case f.Sent.Earlier:
+		return afterFailedDelete(f)
 	default:
-		return refused(f.Sent.Outcome)
+		return refusedDelete(f.Sent.Outcome)
+	}
+}
+
+func refusedDelete(o Outcome) Step {
+	if o == Conflict {
+		return Step{Action: Wait, Delay: DelayServer}
+	}
+	return refused(o)
+}
+
+// afterFailedDelete looks at what a delete has left that the server accepted and then failed: it may have failed because
+// there is nothing to delete any more, and would fail so each time that it is sent again.
+func afterFailedDelete(f Facts) Step {
+	switch f.Look {
+	case LookNotYet:
+		return Step{Action: Observe}
+	case LookFailed:
+		return Step{Action: Retry, Reason: v1alpha1.ReasonObservationFailed}
+	case LookAbsent:
+		return releaseAbsent(f)
+	default:
+		return refusedDelete(f.Sent.Outcome)
 	}
 }
 

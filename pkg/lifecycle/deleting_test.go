@@ -72,6 +72,22 @@ func TestNextAfterDelete(t *testing.T) {
 	})
 }
 
+func TestNextAfterADeleteThatFailedLater(t *testing.T) {
+	failed := func(o Outcome) func(*Facts) { return sentIt(Sent{Operation: rest.Delete, Outcome: o, Earlier: true}) }
+	c, failedLater := record(RecordCreated), failed(Failed)
+	checkNext(t, map[string]nextCase{
+		"what failed later is looked at":           {facts(deleting, c, confirmed, failedLater), Step{Action: Observe}},
+		"what is there is deleted again":           {facts(deleting, c, confirmed, failedLater, looked(LookFound)), retries("")},
+		"it failed because there is nothing":       {facts(deleting, c, confirmed, failedLater, looked(LookAbsent)), waits(v1alpha1.ReasonWaitingForAbsence, DelayShort)},
+		"which is seen twice":                      {facts(deleting, c, confirmed, failedLater, looked(LookAbsent), absentBefore, quiet, fenced, probed(ProbeOK)), Step{Action: Release}},
+		"what failed and cannot be looked at":      {facts(deleting, c, confirmed, failedLater, looked(LookFailed)), retries(v1alpha1.ReasonObservationFailed)},
+		"what failed and nothing can be looked by": {facts(deleting, c, confirmed, failedLater, looked(LookImpossible)), retries("")},
+		"what is in use is waited for":             {facts(deleting, c, confirmed, failed(Conflict), looked(LookFound)), waits("", DelayServer)},
+		"and may be gone as well":                  {facts(deleting, c, confirmed, failed(Conflict)), Step{Action: Observe}},
+		"what was rejected is looked at too":       {facts(deleting, c, confirmed, failed(Rejected)), Step{Action: Observe}},
+	})
+}
+
 func TestNextDeletesNothingOnAWordThatIsNotBelieved(t *testing.T) {
 	orphan := func(f *Facts) { f.Policy.Deletion = v1alpha1.DeletionOrphan }
 	checkNext(t, map[string]nextCase{

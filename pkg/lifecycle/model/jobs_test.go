@@ -84,12 +84,12 @@ func (m *machine) end(w *world, k int) {
 	r := w.jobs[k].request
 	m.do(w, &r)
 	w.jobs[k].request, w.jobs[k].state = r, jobDone
-	if r.result == conflict || r.result == absent && r.op == opUpdate {
+	switch r.result {
+	case conflict:
 		w.jobs[k].state = jobFailed
-	}
-	w.jobs[k].request.result = r.result
-	if r.result == absent {
-		w.jobs[k].request.result = failed
+	case absent: // also of a delete: what is to be deleted is not there, and that is all the server says
+		w.jobs[k].state, w.jobs[k].request.result = jobFailed, failed
+	default:
 	}
 }
 
