@@ -7,7 +7,6 @@ import (
 	"net"
 	"reflect"
 	"slices"
-	"time"
 )
 
 // certificateAlerts are what a server says about a client's certificate (RFC 8446, section 6.2): bad_certificate,
@@ -35,9 +34,9 @@ func (c *Client) explainCertificate() string {
 	case leaf == nil:
 		return "the server asks for a client certificate: set tls.clientCertificate"
 	case c.now().After(leaf.NotAfter):
-		return said + fmt.Sprintf("it expired at %s: renew it in the Secret of tls.clientCertificate", leaf.NotAfter.UTC().Format(time.RFC3339))
+		return said + fmt.Sprintf("it expired at %s: renew it in the Secret of tls.clientCertificate", day(leaf.NotAfter))
 	case c.now().Before(leaf.NotBefore):
-		return said + fmt.Sprintf("it is not valid before %s: is the clock right?", leaf.NotBefore.UTC().Format(time.RFC3339))
+		return said + fmt.Sprintf("it is not valid before %s: is the clock right?", day(leaf.NotBefore))
 	default:
 		return said + "is the one of tls.clientCertificate known and trusted there?"
 	}

@@ -16,6 +16,7 @@ type Client struct {
 	query         []rest.Parameter
 	credential    Credential
 	proxy         *Basic
+	proxyHost     string // of the declared proxy, for messages
 	userAgent     string
 	timeout       time.Duration
 	responseBytes int64
@@ -85,7 +86,7 @@ func NewClient(cfg Config, options ...Option) (*Client, error) {
 		option(client)
 	}
 	if cfg.Proxy != nil {
-		client.proxy = cfg.Proxy.Basic
+		client.proxy, client.proxyHost = cfg.Proxy.Basic, cfg.Proxy.host()
 	}
 	client.limits, client.breaker = newLimits(cfg, client.now), newBreaker(cfg.CircuitBreaker)
 	client.keeper = client.newKeeper(cfg)

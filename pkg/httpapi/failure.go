@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -49,12 +50,13 @@ func (a *attempt) broken(ctx context.Context, err error, response *rest.Response
 	var prefix string
 	switch {
 	case !a.left.Load(), response == nil && a.fresh.Load() && refusedCertificate(err):
-		kind, prefix = rest.NotSent, "not sent: "
+		kind, prefix = rest.NotSent, "not sent: no connection to "
 	case errors.Is(cause, context.DeadlineExceeded):
-		kind, prefix = rest.TimedOut, "no whole answer: "
+		kind, prefix = rest.TimedOut, "no whole answer from "
 	default:
-		kind, prefix = rest.Broken, "no whole answer: "
+		kind, prefix = rest.Broken, "no whole answer from "
 	}
+	prefix += a.client.target.host() + ": "
 	if response != nil {
 		prefix += fmt.Sprintf("status %d arrived, but its body did not: ", response.Status)
 	}
@@ -74,7 +76,7 @@ func explain(ctx context.Context, err error, c *Client, field string) (string, e
 	if hint, cause := explainAddress(err, field); hint != "" {
 		return hint, cause
 	}
-	if hint, cause := explainProxy(err); hint != "" {
+	if hint, cause := explainProxy(err, c.proxyHost); hint != "" {
 		return hint, cause
 	}
 	if refusedCertificate(err) {
@@ -103,7 +105,7 @@ func explainTLS(err error, field string) (string, error) {
 		return "the server's certificate is signed by an unknown authority: set tls.caBundle",
 			errors.New("certificate of an unknown authority")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the server's certificate has expired or is not valid yet: renew it", errors.New("certificate out of date")
+		return outOfDate(invalid.Cert), errors.New("certificate out of date")
 	case errors.As(err, &invalid):
 		return "the server's certificate is not valid for a server: replace it, or set tls.caBundle", errors.New("certificate not valid")
 	case errors.As(err, &alert) && alert.Op == "remote error":
@@ -114,6 +116,18 @@ func explainTLS(err error, field string) (string, error) {
 	}
 	return "", nil
 }
+
+// outOfDate tells whose certificate is not good at this time: the server's own, or that of an authority it leads to.
+func outOfDate(cert *x509.Certificate) string {
+	whose, remedy := "the server's certificate", "renew it there"
+	if cert.IsCA {
+		whose = fmt.Sprintf("the certificate of the authority %q behind the server's", cut(cert.Subject.CommonName))
+		remedy = "renew it, and put the new one into tls.caBundle"
+	}
+	return fmt.Sprintf("%s is good from %s to %s and not now: %s", whose, day(cert.NotBefore), day(cert.NotAfter), remedy)
+}
+
+func day(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // certificateNames lists a few names that a certificate is for.
 func certificateNames(cert *x509.Certificate) string {

@@ -48,6 +48,15 @@ func (p Proxy) parse() (*url.URL, error) {
 	return u, nil
 }
 
+// host is the proxy's host and port, for messages.
+func (p Proxy) host() string {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // proxyOf gives the choice of a proxy for a transport: the declared one, or that of the environment.
 func proxyOf(cfg Config) (func(*http.Request) (*url.URL, error), error) {
 	if cfg.Proxy == nil {
@@ -91,8 +100,12 @@ func noteProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.
 	return &proxyRefusedError{host: proxy.Host, status: answer.StatusCode}
 }
 
-// explainProxy is empty for what has nothing to do with a proxy.
-func explainProxy(err error) (string, error) {
+// explainProxy is empty for what has nothing to do with a proxy. The host is that of the declared proxy, empty for one of
+// the operator's environment.
+func explainProxy(err error, host string) (string, error) {
+	if host != "" {
+		host = " " + host
+	}
 	refused, dial := (*proxyRefusedError)(nil), (*net.OpError)(nil)
 	switch {
 	case errors.As(err, &refused) && refused.status == http.StatusProxyAuthRequired:
@@ -102,14 +115,14 @@ func explainProxy(err error) (string, error) {
 	case !errors.As(err, &dial):
 		return "", nil
 	case dial.Op == "socks connect":
-		return "the SOCKS proxy did not open a way to the server: check proxy, and whether it may lead to that host and port",
+		return "the SOCKS proxy" + host + " did not open a way to the server: check proxy, and whether it may lead to that host and port",
 			errors.New("the proxy refused")
 	case dial.Op == "proxyconnect":
 		hint, cause := explainTLS(dial.Err, "proxy.url")
 		if hint == "" {
 			hint, cause = explainNetwork(dial.Err, "proxy.url")
 		}
-		return "the proxy cannot be reached: " + hint, cause
+		return "the proxy" + host + " cannot be reached: " + hint, cause
 	}
 	return "", nil
 }

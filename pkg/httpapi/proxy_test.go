@@ -127,10 +127,10 @@ func TestAProxyThatRefuses(t *testing.T) {
 		"it wants a password":        {refusing(407), []string{"the proxy 127.0.0.1:", " answered 407: ", "check proxy.basic"}},
 		"it does not lead there":     {refusing(403), []string{"answered 403: may it lead to that host and port?"}},
 		"it finds nobody":            {newGate(t).URL, []string{"answered 502"}},
-		"it is down":                 {"http://127.0.0.1:1", []string{"the proxy cannot be reached: connection refused: is proxy.url right"}},
-		"its name is not known":      {"http://does-not-exist.invalid:3128", []string{"the proxy cannot be reached: the host of proxy.url"}},
-		"it speaks no TLS":           {strings.Replace(newGate(t).URL, "http:", "https:", 1), []string{"the proxy cannot be reached: ", "is http:// meant in proxy.url?"}},
-		"a SOCKS proxy that refuses": {"socks5://" + socksThatRefuses(t), []string{"the SOCKS proxy did not open a way"}},
+		"it is down":                 {"http://127.0.0.1:1", []string{"the proxy 127.0.0.1:1 cannot be reached: connection refused: is proxy.url right"}},
+		"its name is not known":      {"http://does-not-exist.invalid:3128", []string{"the proxy does-not-exist.invalid:3128 cannot be reached: the host of proxy.url"}},
+		"it speaks no TLS":           {strings.Replace(newGate(t).URL, "http:", "https:", 1), []string{"the proxy 127.0.0.1:", " cannot be reached: ", "is http:// meant in proxy.url?"}},
+		"a SOCKS proxy that refuses": {"socks5://" + socksThatRefuses(t), []string{"the SOCKS proxy 127.0.0.1:", " did not open a way"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAProxyThatRefuses(t *testing.T) {
 				URL: tc.url, Basic: &Basic{NewSecret(canary), NewSecret(canary)},
 			}})
 			exchange := client.Do(t.Context(), write(http.MethodPost, "/x", "{}"))
-			failure := wantFailure(t, exchange, rest.NotSent, append(tc.say, "POST /things: not sent: ")...)
+			failure := wantFailure(t, exchange, rest.NotSent, append(tc.say, "POST /things: not sent: no connection to nowhere.invalid:443: ")...)
 			for _, text := range []string{failure.Message, fmt.Sprintf("%v %+v %#v", failure.Err, failure.Err, failure.Err), fmt.Sprintf("%+v", *client)} {
 				if strings.Contains(text, canary) {
 					t.Errorf("a secret is shown: %s", text)

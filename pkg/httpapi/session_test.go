@@ -287,7 +287,7 @@ func TestWhatALoginCanDoWrong(t *testing.T) {
 				}
 			})})
 			exchange := client.Do(t.Context(), write(http.MethodPost, "/x", "{}"))
-			failure := wantFailure(t, exchange, rest.NotSent, "POST /things: not sent: the login POST /login", tc.say)
+			failure := wantFailure(t, exchange, rest.NotSent, "POST /things: not sent: the login POST /login at 127.0.0.1:", tc.say)
 			refusal := (*LoginError)(nil)
 			if !errors.As(failure, &refusal) || refusal.Refused != tc.refused {
 				t.Errorf("error %#v", failure.Err)

@@ -31,7 +31,7 @@ func newSessionLogin(c *Client, s Session, limit time.Duration) *sessionLogin {
 	}
 	return &sessionLogin{
 		server: loginServer{
-			client: c, name: "the login " + s.Method + " " + s.Path, field: "baseURL", hidden: s.secrets(), limit: limit,
+			client: c, name: "the login " + s.Method + " " + s.Path + " at " + c.target.host(), field: "baseURL", hidden: s.secrets(), limit: limit,
 		},
 		session: s, expired: expired,
 	}

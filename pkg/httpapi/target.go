@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strings"
 )
@@ -33,6 +34,15 @@ func newTarget(baseURL string) (target, error) {
 		return target{}, &ConfigError{Field: "baseURL", Message: err.Error()}
 	}
 	return target{origin: u.Scheme + "://" + u.Host, prefix: prefix, base: u}, nil
+}
+
+// host is where connections lead, with the port even where the base URL leaves it out: for messages.
+func (t target) host() string {
+	port := t.base.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[t.base.Scheme]
+	}
+	return net.JoinHostPort(t.base.Hostname(), port)
 }
 
 // resolve appends an escaped path to the base URL, byte for byte.

@@ -181,7 +181,7 @@ func classifyRead(req rest.Request, status int) Verdict {
 		v.Outcome, v.Reason = Failed, v1alpha1.ReasonObservationFailed
 		v.Message += ": a collection that is not there says nothing about the object; check the path and the base URL"
 	case isUnauthorized(status):
-		v.Outcome, v.Reason = Unauthorized, v1alpha1.ReasonUnauthorized
+		v.Outcome, v.Reason, v.Message = Unauthorized, v1alpha1.ReasonUnauthorized, v.Message+toBeTrusted(status)
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		v.Outcome, v.Reason = Throttled, v1alpha1.ReasonThrottled
 	case status >= http.StatusInternalServerError:
@@ -208,7 +208,7 @@ func classifyWrite(req rest.Request, status int) Verdict {
 	case status == http.StatusTooManyRequests:
 		v.Outcome, v.Reason = Throttled, v1alpha1.ReasonThrottled
 	case isUnauthorized(status):
-		v.Outcome, v.Reason = Unauthorized, v1alpha1.ReasonUnauthorized
+		v.Outcome, v.Reason, v.Message = Unauthorized, v1alpha1.ReasonUnauthorized, v.Message+toBeTrusted(status)
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= http.StatusInternalServerError, status < http.StatusOK:
 		v.Outcome, v.Reason = Ambiguous, v1alpha1.ReasonServerError
 	default:
@@ -223,6 +223,18 @@ func isSuccess(status int) bool {
 
 func isUnauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
+}
+
+// toBeTrusted is what to do about an answer that refuses whoever asked.
+func toBeTrusted(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return " (check spec.auth of the endpoint and the Secrets it names)"
+	case http.StatusForbidden:
+		return " (may the account of the endpoint's spec.auth do that there?)"
+	default:
+		return " (check spec.proxy.basic of the endpoint)"
+	}
 }
 
 func what(req rest.Request) string { return req.Method + " " + req.Route }

@@ -3,6 +3,7 @@ package endpoints
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -80,7 +81,22 @@ func (e *ProbeError) Error() string {
 	if failure := e.Exchange.Failure; failure != nil && !e.refused() {
 		return fmt.Sprintf("%s: probe: %s", e.Endpoint, failure.Message)
 	}
-	return fmt.Sprintf("%s: probe GET %s was answered with status %d instead of 2xx", e.Endpoint, e.Path, e.Status())
+	return fmt.Sprintf("%s: probe GET %s was answered with status %d instead of 2xx: %s", e.Endpoint, e.Path, e.Status(), probeRemedy(e.Status()))
+}
+
+func probeRemedy(status int) string {
+	switch {
+	case status == http.StatusUnauthorized:
+		return "the server does not take the credential: check spec.auth and the Secrets it names, or whether it has ended there"
+	case status == http.StatusForbidden:
+		return "the credential may not read that: check what its account may do, or set spec.probe.path to what it may read"
+	case status == http.StatusTooManyRequests:
+		return "the server asks for fewer requests: see spec.limits and spec.probe.interval"
+	case status >= http.StatusInternalServerError:
+		return "it is tried again: look at that server if it lasts"
+	default:
+		return "are spec.baseURL and spec.probe.path right?"
+	}
 }
 
 // Unwrap gives the failure of the exchange, if that is why.

@@ -35,18 +35,19 @@ func TestProbeVerdicts(t *testing.T) {
 		status int
 		header http.Header
 		reason string
+		remedy string
 	}{
-		"200 is success":                       {http.StatusOK, nil, ""},
-		"204 is success":                       {http.StatusNoContent, nil, ""},
-		"299 is success":                       {299, nil, ""},
-		"300 is none":                          {http.StatusMultipleChoices, nil, v1alpha1.ReasonProbeFailed},
-		"a redirect to a login page is none":   {http.StatusFound, http.Header{"Location": {"http://127.0.0.2:1/login"}}, v1alpha1.ReasonProbeFailed},
-		"401 speaks of the credential":         {http.StatusUnauthorized, nil, v1alpha1.ReasonUnauthorized},
-		"403 speaks of the credential":         {http.StatusForbidden, nil, v1alpha1.ReasonUnauthorized},
-		"404 is a probe that leads nowhere":    {http.StatusNotFound, nil, v1alpha1.ReasonProbeFailed},
-		"429 says that the server is too busy": {http.StatusTooManyRequests, nil, v1alpha1.ReasonThrottled},
-		"500 is the server's fault":            {http.StatusInternalServerError, nil, v1alpha1.ReasonServerError},
-		"503 is the server's fault":            {http.StatusServiceUnavailable, nil, v1alpha1.ReasonServerError},
+		"200 is success":                       {http.StatusOK, nil, "", ""},
+		"204 is success":                       {http.StatusNoContent, nil, "", ""},
+		"299 is success":                       {299, nil, "", ""},
+		"300 is none":                          {http.StatusMultipleChoices, nil, v1alpha1.ReasonProbeFailed, "spec.baseURL"},
+		"a redirect to a login page is none":   {http.StatusFound, http.Header{"Location": {"http://127.0.0.2:1/login"}}, v1alpha1.ReasonProbeFailed, "spec.baseURL"},
+		"401 speaks of the credential":         {http.StatusUnauthorized, nil, v1alpha1.ReasonUnauthorized, "check spec.auth and the Secrets it names"},
+		"403 speaks of the credential":         {http.StatusForbidden, nil, v1alpha1.ReasonUnauthorized, "check what its account may do"},
+		"404 is a probe that leads nowhere":    {http.StatusNotFound, nil, v1alpha1.ReasonProbeFailed, "are spec.baseURL and spec.probe.path right?"},
+		"429 says that the server is too busy": {http.StatusTooManyRequests, nil, v1alpha1.ReasonThrottled, "see spec.limits"},
+		"500 is the server's fault":            {http.StatusInternalServerError, nil, v1alpha1.ReasonServerError, "look at that server"},
+		"503 is the server's fault":            {http.StatusServiceUnavailable, nil, v1alpha1.ReasonServerError, "look at that server"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestProbeVerdicts(t *testing.T) {
 			if reason, stalled := endpoints.Reason(err); reason != tc.reason || stalled {
 				t.Fatalf("reason %s, stalled %v", reason, stalled)
 			}
-			if !strings.Contains(err.Error(), "/user") || !strings.Contains(err.Error(), "RestEndpoint team-a/gitea") || strings.Contains(err.Error(), "in-query") {
+			if !strings.Contains(err.Error(), tc.remedy) || !strings.Contains(err.Error(), "GET /user") || !strings.Contains(err.Error(), "RestEndpoint team-a/gitea") || strings.Contains(err.Error(), "in-query") {
 				t.Fatalf("message %q", err)
 			}
 		})
