@@ -21,13 +21,15 @@ const (
 	StatusFile = "_status.yaml"
 )
 
-// Case is a custom resource and what a server answers.
+// Case is a custom resource what it refers to, and what a server answers.
 type Case struct {
 	// Title is the first comment of the server's file.
 	Title string
 	// Object is the custom resource as a person applies it.
 	Object map[string]any
-	Script Script
+	// Referents are the objects that it refers to, by the name of the reference.
+	Referents map[string]map[string]any
+	Script    Script
 }
 
 // Script is what is known before, and what the server answers, in order.
@@ -60,6 +62,9 @@ func LoadCase(dir string) (*Case, error) {
 	}
 	if err := unmarshalExact(text, &c.Object); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, ObjectFile), err)
+	}
+	if c.Referents, err = loadReferents(dir); err != nil {
+		return nil, err
 	}
 	script, err := os.ReadFile(filepath.Join(dir, ServerFile))
 	if err != nil {

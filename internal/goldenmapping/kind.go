@@ -36,7 +36,7 @@ type Kind struct {
 	validator  validation.SchemaValidator
 }
 
-// LoadKind reads and compiles the CRD and the mapping of a folder.
+// LoadKind reads and compiles the CRD and the mapping of a folder. Kinds that it refers to are in the folders beside it.
 func LoadKind(dir string) (*Kind, error) {
 	k := &Kind{CRD: &apiextensionsv1.CustomResourceDefinition{}, Mapping: &v1alpha1.RestMapping{}}
 	if err := readStrict(filepath.Join(dir, CRDFile), k.CRD); err != nil {
@@ -45,16 +45,23 @@ func LoadKind(dir string) (*Kind, error) {
 	if err := readStrict(filepath.Join(dir, MappingFile), k.Mapping); err != nil {
 		return nil, err
 	}
-	if err := k.compile(); err != nil {
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	if len(k.Mapping.Spec.References) > 0 {
+		var err error
+		if crds, err = neighbours(dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.compile(crds); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	return k, nil
 }
 
-// NewKind compiles a mapping with a CRD.
-func NewKind(crd *apiextensionsv1.CustomResourceDefinition, m *v1alpha1.RestMapping) (*Kind, error) {
+// NewKind compiles a mapping with a CRD. crds describe the kinds that it refers to.
+func NewKind(crd *apiextensionsv1.CustomResourceDefinition, m *v1alpha1.RestMapping, crds ...*apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 	k := &Kind{CRD: crd, Mapping: m}
-	return k, k.compile()
+	return k, k.compile(crds)
 }
 
 func readStrict(file string, into any) error {
@@ -68,7 +75,7 @@ func readStrict(file string, into any) error {
 	return nil
 }
 
-func (k *Kind) compile() error {
+func (k *Kind) compile(crds []*apiextensionsv1.CustomResourceDefinition) error {
 	version, err := k.version()
 	if err != nil {
 		return err
@@ -81,7 +88,11 @@ func (k *Kind) compile() error {
 	if lacks := mapping.CheckTarget(target); len(lacks) > 0 {
 		return fmt.Errorf("the CRD cannot hold the operator's status: %v", lacks)
 	}
-	if k.Program, err = mapping.Compile(k.Mapping, target); err != nil {
+	references, err := referenceSchemas(k.Mapping, crds)
+	if err != nil {
+		return err
+	}
+	if k.Program, err = mapping.Compile(k.Mapping, target, references...); err != nil {
 		return err
 	}
 	return k.compileSchema(version)

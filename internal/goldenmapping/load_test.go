@@ -110,7 +110,7 @@ func TestNewKindRefusesACRDThatDoesNotFit(t *testing.T) {
 			t.Parallel()
 			whole := load(t, "gitea/team")
 			tc.spoil(whole.CRD)
-			_, err := goldenmapping.NewKind(whole.CRD, whole.Mapping)
+			_, err := goldenmapping.NewKind(whole.CRD, whole.Mapping, load(t, "gitea/organization").CRD)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want an error with %q, got %v", tc.want, err)
 			}

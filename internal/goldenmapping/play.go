@@ -52,7 +52,10 @@ type player struct {
 	page    *mapping.Page
 	matches []any
 	parts   map[string]*partPlayer
-	result  *Result
+	// underway is what the server has accepted; stepping tells that the last request only prepares the delete.
+	underway *underway
+	stepping bool
+	result   *Result
 }
 
 func newPlayer(ctx context.Context, k *Kind, c *Case) (*player, error) {
@@ -72,8 +75,13 @@ func newPlayer(ctx context.Context, k *Kind, c *Case) (*player, error) {
 	if err != nil {
 		return nil, err
 	}
+	referents, err := k.refer(ctx, self, c.Referents)
+	if err != nil {
+		return nil, err
+	}
 	p.pass = k.Program.NewPass(mapping.Inputs{
-		Self: self, Secrets: p.result.canaries, Endpoint: mapping.EndpointFacts{Name: name, Values: c.Script.Values},
+		Self: self, Secrets: p.result.canaries, References: referents,
+		Endpoint: mapping.EndpointFacts{Name: name, Values: c.Script.Values},
 	})
 	broken, err := p.pass.Rules(ctx)
 	if err != nil {
@@ -107,9 +115,15 @@ func (p *player) exchange(ctx context.Context, x Exchange) (rest.Request, error)
 	if p.page != nil && x.Operation != rest.List {
 		return rest.Request{}, fmt.Errorf("the list goes on with page %d, and nothing else may be asked before its end", p.page.Number+1)
 	}
-	if x.Part != "" {
+	switch {
+	case x.Operation == rest.Poll:
+		return p.poll(ctx, x)
+	case p.underway != nil && p.underway.url != "":
+		return rest.Request{}, errStillUnderway
+	case x.Part != "":
 		return p.partExchange(ctx, x)
 	}
+	p.underway, p.stepping = nil, false
 	req, err := p.request(ctx, x.Operation)
 	if err != nil {
 		return rest.Request{}, err
@@ -119,9 +133,14 @@ func (p *player) exchange(ctx context.Context, x Exchange) (rest.Request, error)
 	if err != nil {
 		return req, err
 	}
-	if step.Outcome == lifecycle.Success {
+	if step.Outcome == lifecycle.Success && !p.stepping {
+		err = p.accepted(ctx, req, resp, &step)
+	}
+	switch {
+	case err != nil || step.Outcome == lifecycle.Accepted:
+	case step.Outcome == lifecycle.Success:
 		err = p.take(ctx, x.Operation, resp, &step)
-	} else {
+	default:
 		p.page, p.matches = nil, nil
 	}
 	p.result.log(req, x)
@@ -143,7 +162,7 @@ func (p *player) request(ctx context.Context, operation rest.Operation) (rest.Re
 	case rest.Update:
 		return p.pass.UpdateRequest(ctx, p.observed)
 	case rest.Delete:
-		return p.pass.DeleteRequest(ctx, p.observed)
+		return p.deleteRequest(ctx)
 	default:
 		return rest.Request{}, fmt.Errorf("%q is not an operation of a mapping", operation)
 	}

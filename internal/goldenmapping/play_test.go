@@ -38,6 +38,8 @@ func team() map[string]any {
 	})
 }
 
+func instance() map[string]any { return object("Instance", "lxd.example.com", map[string]any{}) }
+
 func user() map[string]any {
 	return object("User", "rabbitmq.example.com", map[string]any{
 		"passwordSecretRef": map[string]any{"name": "orders", "key": "password"},
@@ -47,6 +49,7 @@ func user() map[string]any {
 func TestPlayRefusesAScriptThatIsNoStory(t *testing.T) {
 	t.Parallel()
 	page := goldenmapping.Exchange{Operation: rest.List, Status: 200, Body: []any{map[string]any{"id": int64(1), "name": "Owners"}}}
+	accepted := goldenmapping.Exchange{Operation: rest.Create, Status: 202, Headers: map[string]string{"Location": "/1.0/operations/1"}}
 	queue := object("Queue", "rabbitmq.example.com", map[string]any{"type": "quorum", "autoDelete": true})
 	cases := map[string]struct {
 		kind      string
@@ -66,6 +69,13 @@ func TestPlayRefusesAScriptThatIsNoStory(t *testing.T) {
 		},
 		"a request though a rule is violated": {
 			"rabbitmq/queue", queue, []goldenmapping.Exchange{{Operation: rest.Read, Status: 404}}, "a rule is violated",
+		},
+		"a poll when nothing was accepted": {"lxd/instance", instance(), []goldenmapping.Exchange{{Operation: rest.Poll, Status: 200}}, "nothing is under way"},
+		"another request while the server is at work": {
+			"lxd/instance", instance(), []goldenmapping.Exchange{accepted, {Operation: rest.Read, Status: 404}}, "still at work",
+		},
+		"a delete that depends on an object which was not read": {
+			"lxd/instance", instance(), []goldenmapping.Exchange{{Operation: rest.Delete, Status: 200}}, "read it first",
 		},
 		"an object of another kind": {"rabbitmq/queue", team(), nil, "no apiVersion or kind"},
 		"an object that the CRD refuses": {

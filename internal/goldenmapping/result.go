@@ -39,8 +39,10 @@ type Step struct {
 	Request string            `json:"request"`
 	Outcome lifecycle.Outcome `json:"outcome"`
 	// Declared tells that the mapping itself says so, not the default table.
-	Declared bool   `json:"declared,omitempty"`
-	Message  string `json:"message,omitempty"`
+	Declared bool `json:"declared,omitempty"`
+	// Progress is how far an operation has come that the server does later.
+	Progress lifecycle.Progress `json:"progress,omitempty"`
+	Message  string             `json:"message,omitempty"`
 	// Matches is how many items of a whole list are the object.
 	Matches *int `json:"matches,omitempty"`
 	// Keys are those of the items in the whole list of a part.
