@@ -25,11 +25,17 @@ func mappingText(t *testing.T, s *suite.Suite, api, kind string) string {
 	return strings.Replace(string(text), "\nspec:\n", "\nspec:\n  sync: {interval: 2s}\n", 1)
 }
 
+// define applies the CRD of a kind. Those that a mapping refers to have to be there before it.
+func define(s *suite.Suite, api, kind, crd string) {
+	s.TB.Helper()
+	s.Kubectl("apply", "-f", filepath.Join("mappings", api, kind, "crd.yaml"))
+	s.Kubectl("wait", "--for=condition=Established", "crd/"+crd, "--timeout=60s")
+}
+
 // install applies the CRD and the mapping of a kind and waits until it is served.
 func install(t *testing.T, s *suite.Suite, api, kind, crd, mapping string) {
 	t.Helper()
-	s.Kubectl("apply", "-f", filepath.Join("mappings", api, kind, "crd.yaml"))
-	s.Kubectl("wait", "--for=condition=Established", "crd/"+crd, "--timeout=60s")
+	define(s, api, kind, crd)
 	s.Apply("%s", mappingText(t, s, api, kind))
 	s.Ready("restmapping/" + mapping)
 }
@@ -69,6 +75,7 @@ spec:
 `, gitea.Token, gitea.BaseURL)
 	s.Kubectl("apply", "-f", "mappings/gitea/rbac.yaml")
 	s.Ready("restendpoint/gitea")
+	define(s, "gitea", "organization", "organizations.gitea.example.com")
 	for kind, names := range map[string][2]string{
 		"organization": {"organizations.gitea.example.com", "gitea-organizations"},
 		"repository":   {"repositories.gitea.example.com", "gitea-repositories"},
@@ -90,6 +97,7 @@ spec:
 	t.Run("what is changed in the cluster arrives", func(t *testing.T) { giteaUpdate(t, s, api) })
 	t.Run("an object that was there before is left alone", func(t *testing.T) { giteaForeign(t, s, api) })
 	t.Run("an organization keeps its teams", func(t *testing.T) { giteaParts(t, s, api) })
+	t.Run("what refers to an organization waits for it", func(t *testing.T) { giteaReferences(t, s, api) })
 	t.Run("a restart re-sends nothing", func(t *testing.T) {
 		s.Operator.Stop()
 		s.Start()

@@ -3,8 +3,6 @@
 package e2e_test
 
 import (
-	"crypto/tls"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,6 +27,9 @@ func stops(t *testing.T, stop func() error) {
 func installAll(t *testing.T, s *suite.Suite, api string, kinds map[string]string) {
 	t.Helper()
 	s.Kubectl("apply", "-f", filepath.Join("mappings", api, "rbac.yaml"))
+	for kind, plural := range kinds {
+		define(s, api, kind, plural+"."+api+".example.com")
+	}
 	for kind, plural := range kinds {
 		install(t, s, api, kind, plural+"."+api+".example.com", api+"-"+plural)
 	}
@@ -158,69 +159,6 @@ func TestPocketBase(t *testing.T) {
 	if api.Object("/api/collections/projects") != nil {
 		t.Error("the collection is still there")
 	}
-}
-
-// TestLXD shows who asks by a client certificate, and replaces with If-Match.
-func TestLXD(t *testing.T) {
-	server, err := servers.StartLXD(t.Context(), servers.Options{})
-	if errors.Is(err, servers.ErrNotRoot) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	stops(t, server.Stop)
-	s := suite.New(t)
-	pair, err := tls.X509KeyPair([]byte(server.ClientCertificate), []byte(server.ClientKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := suite.NewTLSAPI(t, server.BaseURL, server.ServerCertificate, pair)
-	metadata := func(path string) map[string]any {
-		object := api.Object(path)
-		inner, _ := object["metadata"].(map[string]any)
-		return inner
-	}
-	api.Must(http.MethodPost, "/1.0/storage-pools", `{"name":"local","driver":"dir"}`)
-	s.Apply("%s", fromFile(t, s, "mappings/lxd/endpoint.yaml",
-		"    -----BEGIN CERTIFICATE-----\n    the operator's own\n    -----END CERTIFICATE-----\n", indent(4, server.ClientCertificate),
-		"    -----BEGIN PRIVATE KEY-----\n    and its key\n    -----END PRIVATE KEY-----\n", indent(4, server.ClientKey),
-		"      -----BEGIN CERTIFICATE-----\n      what LXD shows, /var/lib/lxd/server.crt\n      -----END CERTIFICATE-----\n", indent(6, server.ServerCertificate),
-		"https://lxd.example.com:8443", server.BaseURL))
-	s.Ready("restendpoint/lxd")
-	installAll(t, s, "lxd", map[string]string{"project": "projects", "profile": "profiles", "volume": "volumes"})
-	sample(s, "lxd", "volume", "profile", "project") // what lies in a project waits for it
-	project, profile, volume := "projects.lxd.example.com/team-a", "profiles.lxd.example.com/web", "volumes.lxd.example.com/orders"
-	for _, resource := range []string{project, profile, volume} {
-		s.Ready(resource)
-	}
-	t.Run("what was changed by hand is put back, and what LXD added stays", func(t *testing.T) {
-		api.Must(http.MethodPatch, "/1.0/profiles/web?project=team-a", `{"config":{"boot.autostart":"true"}}`)
-		api.Must(http.MethodPatch, "/1.0/projects/team-a", `{"description":"by hand"}`)
-		s.Eventually("drift", func() string {
-			if config, _ := metadata("/1.0/profiles/web?project=team-a")["config"].(map[string]any); len(config) != 2 {
-				return "the profile has the key"
-			}
-			if metadata("/1.0/projects/team-a")["description"] != "Everything of team A" {
-				return "the project has the description"
-			}
-			return ""
-		})
-		if config, _ := metadata("/1.0/projects/team-a")["config"].(map[string]any); len(config) < 3 {
-			t.Errorf("the project has lost configuration: %v", config)
-		}
-	})
-	for _, resource := range []string{"projects", "profiles", "volumes"} {
-		s.Check(gvr("lxd.example.com", resource))
-	}
-	t.Run("everything goes, whatever the order", func(t *testing.T) {
-		s.Kubectl("delete", project, "--wait=false")
-		s.Kubectl("delete", profile, volume, "--timeout=150s")
-		s.Kubectl("wait", "--for=delete", project, "--timeout=150s")
-		if metadata("/1.0/projects/team-a") != nil {
-			t.Error("the project is still there")
-		}
-	})
 }
 
 // fromFile gives a file with texts replaced, pair by pair.

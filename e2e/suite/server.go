@@ -39,15 +39,27 @@ func NewTLSAPI(tb testing.TB, base, certificate string, own tls.Certificate) *AP
 
 const maxAnswer = 4 << 20
 
-// Do sends a request and gives status and decoded body.
+// Do sends a request with a JSON body and gives status and decoded body.
 func (a *API) Do(method, path, body string) (int, any) {
+	a.tb.Helper()
+	return a.send(method, path, "application/json", body)
+}
+
+// Upload posts what is no JSON; it has to succeed.
+func (a *API) Upload(path, content string) any {
+	a.tb.Helper()
+	status, decoded := a.send(http.MethodPost, path, "application/octet-stream", content)
+	return a.succeeded(http.MethodPost, path, status, decoded)
+}
+
+func (a *API) send(method, path, contentType, body string) (int, any) {
 	a.tb.Helper()
 	req, err := http.NewRequestWithContext(a.tb.Context(), method, a.base+path, strings.NewReader(body))
 	if err != nil {
 		a.tb.Fatal(err)
 	}
 	a.auth(req)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", contentType)
 	resp, err := a.client.Do(req)
 	if err != nil {
 		a.tb.Fatal(err)
@@ -68,6 +80,11 @@ func (a *API) Do(method, path, body string) (int, any) {
 func (a *API) Must(method, path, body string) any {
 	a.tb.Helper()
 	status, decoded := a.Do(method, path, body)
+	return a.succeeded(method, path, status, decoded)
+}
+
+func (a *API) succeeded(method, path string, status int, decoded any) any {
+	a.tb.Helper()
 	if status >= http.StatusMultipleChoices {
 		a.tb.Fatalf("%s %s answered %d: %v", method, path, status, decoded)
 	}
