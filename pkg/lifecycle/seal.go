@@ -44,8 +44,8 @@ func (s Subject) String() string {
 	return s.Kind + " " + s.Namespace + "/" + s.Name
 }
 
-// key is one secret, as two keys for two uses.
-type key struct{ records, values []byte }
+// key is one secret, as a key for each use.
+type key struct{ records, values, notes []byte }
 
 // Ring holds the keys of one installation: one signs, all of them verify. It never changes. A nil Ring has no key.
 type Ring struct {
@@ -90,7 +90,7 @@ func derive(secret []byte) (id string, k key, err error) {
 		return made
 	}
 	id = hex.EncodeToString(use("name", 4))
-	return id, key{records: use("record", sha256.Size), values: use("values", sha256.Size)}, err
+	return id, key{records: use("record", sha256.Size), values: use("values", sha256.Size), notes: use("notes", sha256.Size)}, err
 }
 
 // Signing names the key that signs; it is empty when there is none.

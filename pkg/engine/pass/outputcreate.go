@@ -129,7 +129,7 @@ func (u *run) recall(ctx context.Context) *lifecycle.Step {
 			return retry(problem.reason, problem.message)
 		}
 		if live != nil && live.Controller == u.obj.GetUID() {
-			u.recognise(readNote(live))
+			u.recognise(u.genuineNote(ref, live))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/engine/outputs"
@@ -33,16 +31,6 @@ type Outputs interface {
 	Create(ctx context.Context, ref outputs.Ref, c outputs.Content) (*outputs.Object, error)
 	// Update replaces what an object holds, if it still is what was read.
 	Update(ctx context.Context, ref outputs.Ref, was *outputs.Object, c outputs.Content) (*outputs.Object, error)
-}
-
-// outputNote is kept with an output. It says which create the values are from, and what that create made, so that one
-// write saves both. Write differs with each write, so that the watch can tell ours from others.
-type outputNote struct {
-	Attempt string `json:"attempt,omitempty"`
-	// Made tells that the values are from the answer to this attempt, Identifiers what it made.
-	Made        bool              `json:"made,omitempty"`
-	Identifiers map[string]string `json:"ids,omitempty"`
-	Write       string            `json:"write"`
 }
 
 // outputMemory is what this process knows of an output: the version that it wrote or read last, a keyed hash of what
@@ -187,20 +175,6 @@ func (u *run) outputFailed(ref outputs.Ref, err error) *outputProblem {
 	return &outputProblem{v1alpha1.ReasonOutputNotWritten, message, false}
 }
 
-// putOutput makes an output, or replaces what it holds. The caller has made sure that it is ours.
-func (u *run) putOutput(ctx context.Context, ref outputs.Ref, was *outputs.Object, data map[string]string, note outputNote) (*outputs.Object, error) {
-	note.Write = string(uuid.NewUUID())[:8]
-	text, err := json.Marshal(note)
-	if err != nil {
-		return nil, err
-	}
-	content := outputs.Content{Owner: u.ownerReference(), Note: string(text), Data: data}
-	if was == nil {
-		return u.Outputs.Create(ctx, ref, content)
-	}
-	return u.Outputs.Update(ctx, ref, was, content)
-}
-
 func (u *run) ownerReference() metav1.OwnerReference {
 	gvk := u.obj.GroupVersionKind()
 	return metav1.OwnerReference{
@@ -214,14 +188,6 @@ func (u *run) outputRef(ctx context.Context, output mapping.Output) (outputs.Ref
 		err = errors.New("this operator keeps no outputs")
 	}
 	return outputs.Ref{Kind: output.Kind, NamespacedName: types.NamespacedName{Namespace: u.key.Namespace, Name: name}}, err
-}
-
-func readNote(object *outputs.Object) outputNote {
-	note := outputNote{}
-	if json.Unmarshal([]byte(object.Note), &note) != nil {
-		return outputNote{}
-	}
-	return note
 }
 
 func (u *run) rememberOutput(ref outputs.Ref, object *outputs.Object, lost *outputProblem) {

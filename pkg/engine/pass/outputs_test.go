@@ -9,9 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/internal/restfake"
+	"github.com/restmapping/operator/pkg/engine/outputs"
+	"github.com/restmapping/operator/pkg/lifecycle"
 )
 
 // canary is what only the create answers with.
@@ -117,7 +120,8 @@ func TestAStoredOutputTellsWhatWasMade(t *testing.T) {
 	}
 }
 
-// What another attempt stored, or another custom resource's object holds, says nothing about this attempt.
+// What another attempt stored, or another custom resource's object holds, says nothing about this attempt. Neither does what
+// somebody wrote there who has no key: it could name the object of somebody else, which would then be changed and deleted.
 func TestAForeignNoteIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, noneMapping+createdOutput, plainThings())
@@ -125,19 +129,23 @@ func TestAForeignNoteIsNotBelieved(t *testing.T) {
 	b.server.fault(http.MethodPost, restfake.CommitThenDrop())
 	b.look("one")
 	attempt := b.record("one").Attempt
+	ours, ref := subjectOf("one"), secretNamed("one-token")
+	whole := `{"attempt":"` + attempt + `","made":true,"ids":{"id":"1"},"write":"w"`
+	another := newRing(t, "z", "")
 	notes := map[string]struct{ owner, note string }{
-		"another attempt":         {"uid-one", `{"attempt":"other","made":true,"ids":{"id":"1"}}`},
-		"another custom resource": {"uid-two", `{"attempt":"` + attempt + `","made":true,"ids":{"id":"1"}}`},
-		"not yet made":            {"uid-one", `{"attempt":"` + attempt + `","ids":{"id":"1"}}`},
-		"no identifier":           {"uid-one", `{"attempt":"` + attempt + `","made":true}`},
+		"another attempt":         {"uid-one", b.signNote(ours, ref, `{"attempt":"other","made":true,"ids":{"id":"1"},"write":"w"`)},
+		"another custom resource": {"uid-two", b.signNote(ours, ref, whole)},
+		"not yet made":            {"uid-one", b.signNote(ours, ref, `{"attempt":"`+attempt+`","ids":{"id":"1"},"write":"w"`)},
+		"no identifier":           {"uid-one", b.signNote(ours, ref, `{"attempt":"`+attempt+`","made":true,"write":"w"`)},
 		"not ours":                {"uid-one", `{`},
+		"not signed":              {"uid-one", whole + "}"},
+		"signed by another":       {"uid-one", whole + `,"mac":"` + another.SignNote(ours, ref.String(), []byte(whole+"}")) + `"}`},
+		"signed for another":      {"uid-one", b.signNote(subjectOf("two"), ref, whole)},
+		"signed for its place":    {"uid-one", b.signNote(ours, secretNamed("two-token"), whole)},
+		"edited":                  {"uid-one", strings.Replace(b.signNote(ours, ref, whole), `"id":"1"`, `"id":"2"`, 1)},
 	}
 	for name, n := range notes {
-		object := b.outputs.set(secretNamed("one-token"), "uid-one", n.note, nil)
-		object.Controller = "uid-one"
-		if n.owner != "uid-one" {
-			b.outputs.set(secretNamed("one-token"), "uid-two", n.note, nil)
-		}
+		b.outputs.set(ref, types.UID(n.owner), n.note, nil)
 		b.restart()
 		b.look("one")
 		if got := string(b.record("one").Phase); got != "Creating" {
@@ -145,6 +153,17 @@ func TestAForeignNoteIsNotBelieved(t *testing.T) {
 		}
 	}
 	b.wantCondition("one", v1alpha1.ConditionReady, "False CreateOutcomeUnknown")
+	b.outputs.set(ref, "uid-one", b.signNote(ours, ref, whole), nil) // the test is one of the signature
+	b.restart()
+	b.look("one")
+	if got := string(b.record("one").Phase); got != "Created" {
+		t.Errorf("a genuine note: the record says %s", got)
+	}
+}
+
+// signNote completes a note as the operator would have written it.
+func (b *bench) signNote(subject lifecycle.Subject, ref outputs.Ref, text string) string {
+	return text + `,"mac":"` + b.keys.Ring().SignNote(subject, ref.String(), []byte(text+"}")) + `"}`
 }
 
 // Nothing is sent while the place of the value is somebody else's, or may not be made.
