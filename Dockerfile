@@ -20,7 +20,7 @@ ARG VERSION=dev
 ARG COMMIT=unknown
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /out/operator ./cmd/operator
+    go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /out/operator ./cmd/operator
 
 FROM gcr.io/distroless/static-debian12:nonroot
 ARG VERSION=dev

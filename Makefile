@@ -11,6 +11,8 @@ FUZZTIME ?= 30s
 IMAGE ?= restmapping-operator
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# grpcnotrace leaves out a debugging page of gRPC whose templates keep the linker from dropping what is not called: 12 MB.
+TAGS ?= grpcnotrace
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 RUN_ARGS ?=
@@ -76,7 +78,7 @@ tidy: ## Tidy go.mod.
 .PHONY: build
 build: ## Build bin/operator.
 	@echo "build: bin/operator $(VERSION)"
-	@go build -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" -o $(BIN)/operator ./cmd/operator
+	@go build -tags $(TAGS) -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)" -o $(BIN)/operator ./cmd/operator
 
 .PHONY: run
 run: controlplane build ## Run the operator against a control plane of its own, until Ctrl-C.

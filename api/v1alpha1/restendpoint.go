@@ -125,7 +125,22 @@ type EndpointSpec struct {
 	// absent object, and gives the endpoint its Ready condition.
 	// +optional
 	Probe *Probe `json:"probe,omitempty"`
+	// TraceContext says whether the server is told which trace a request belongs to (the header traceparent of W3C Trace Context),
+	// where the operator makes traces. Send by default.
+	// +optional
+	TraceContext TraceContext `json:"traceContext,omitempty"`
 }
+
+// TraceContext is whether a server is told of traces.
+//
+// +kubebuilder:validation:Enum=Send;Omit
+type TraceContext string
+
+// The ways to treat the trace context.
+const (
+	TraceContextSend TraceContext = "Send"
+	TraceContextOmit TraceContext = "Omit"
+)
 
 // ClusterEndpointSpec describes a REST server for many namespaces.
 type ClusterEndpointSpec struct {

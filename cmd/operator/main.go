@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), st
 		fmt.Fprintf(stdout, "restmapping-operator %s (%s)\n", version, commit)
 		return 0
 	}
-	if err := operate(ctx, o); err != nil {
+	if err := operate(ctx, o, env); err != nil {
 		fmt.Fprintln(stderr, "operator:", err)
 		return 1
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -14,10 +16,14 @@ import (
 
 	"github.com/restmapping/operator/internal/admission"
 	"github.com/restmapping/operator/internal/operator"
+	"github.com/restmapping/operator/internal/tracing"
 )
 
+// flushTimeout bounds sending the last spans: a receiver that is away must not keep a pod from ending.
+const flushTimeout = 5 * time.Second
+
 // operate runs the operator until ctx ends.
-func operate(ctx context.Context, o options) error {
+func operate(ctx context.Context, o options, env func(string) (string, bool)) error {
 	logger, err := newLogger(o)
 	if err != nil {
 		return err
@@ -35,13 +41,28 @@ func operate(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	log := zapr.NewLogger(logger).WithValues("commit", commit)
+	traces, err := tracing.New(ctx, tracing.Config{Env: env, Version: version, Log: log})
+	if err != nil {
+		return fmt.Errorf("traces: %w", err)
+	}
+	defer flush(ctx, traces, log)
 	return operator.Run(ctx, operator.Options{
 		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
 		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
 		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, CredentialsDirectory: o.credentialsDirectory, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
 		Webhook:     webhookOf(o),
-		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: zapr.NewLogger(logger).WithValues("commit", commit),
+		MinInterval: o.minInterval, DrainTimeout: o.drainTimeout, Version: version, Log: log, Tracing: traces,
 	})
+}
+
+// flush sends the last spans.
+func flush(ctx context.Context, traces tracing.Tracing, log logr.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := traces.Close(ctx); err != nil {
+		log.Info("the last traces are lost", "error", err.Error())
+	}
 }
 
 func webhookOf(o options) operator.Webhook {

@@ -43,6 +43,9 @@ func others() map[string]any {
 		"kubeAPI.burst":                       101,
 		"log.level":                           "warn",
 		"log.format":                          "console",
+		"tracing.endpoint":                    "http://collector:4318",
+		"tracing.protocol":                    "grpc",
+		"tracing.ratio":                       0.25,
 		"metrics.enabled":                     false,
 		"metrics.service.annotations":         map[string]any{"a": "b"},
 		"podDisruptionBudget.enabled":         false,
@@ -82,6 +85,10 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				usual = Render(t, map[string]any{"webhooks": maps.Clone(on)})
 				maps.Copy(on, given)
 				values["webhooks"] = on
+			}
+			if given, ok := values["tracing"].(map[string]any); ok && v.Key != "tracing.endpoint" {
+				given["endpoint"] = "http://collector:4318"
+				usual = Render(t, map[string]any{"tracing": map[string]any{"endpoint": given["endpoint"]}})
 			}
 			if bytes.Equal(usual, Render(t, values)) {
 				t.Errorf("%s: %v changes nothing", v.Key, set)

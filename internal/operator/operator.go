@@ -27,6 +27,7 @@ import (
 	"github.com/restmapping/operator/internal/controller/endpoint"
 	"github.com/restmapping/operator/internal/controller/mapping"
 	"github.com/restmapping/operator/internal/metrics"
+	"github.com/restmapping/operator/internal/tracing"
 	"github.com/restmapping/operator/pkg/engine"
 	"github.com/restmapping/operator/pkg/engine/endpoints"
 	"github.com/restmapping/operator/pkg/engine/files"
@@ -34,6 +35,7 @@ import (
 	"github.com/restmapping/operator/pkg/engine/keys"
 	"github.com/restmapping/operator/pkg/engine/outputs"
 	"github.com/restmapping/operator/pkg/engine/tokens"
+	"github.com/restmapping/operator/pkg/httpapi"
 )
 
 // Options say where and how the operator runs. The zero value of a field is only usable where it says so.
@@ -62,6 +64,8 @@ type Options struct {
 	MinInterval, DrainTimeout time.Duration
 	// Webhook answers the API server what may be written.
 	Webhook Webhook
+	// Tracing makes spans of passes and requests; the zero value makes none. Who made it closes it after Run.
+	Tracing tracing.Tracing
 	// Version stands in the user agent.
 	Version string
 	Log     logr.Logger
@@ -72,6 +76,7 @@ func (o Options) userAgent() string { return "restmapping-operator/" + o.Version
 // Run runs the operator until ctx ends and everything it started has ended.
 func Run(ctx context.Context, o Options) error {
 	ctrl.SetLogger(o.Log)
+	o.Config = o.Tracing.APIServer(o.Config)
 	mgr, err := newManager(o)
 	if err != nil {
 		return err
@@ -156,7 +161,8 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		Reader: mgr.GetCache(), Secrets: resolver, Tokens: tokens.New(c.kubernetes.CoreV1()), Files: credentials,
 		OperatorNamespace: o.Namespace, Addresses: addresses,
 	},
-		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request))
+		endpoints.WithUserAgent(o.userAgent()), endpoints.WithObserver(meter.Request),
+		endpoints.WithTracing(httpapi.Tracing{Tracer: o.Tracing.Tracer, Propagator: o.Tracing.Propagator}))
 	watches := fleet.New(c.dynamic, fleet.WithLogger(mgr.GetLogger().WithName("fleet")))
 	var eng *engine.Engine
 	kept := outputs.New(outputs.Config{
@@ -167,7 +173,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		Client: c.dynamic, Fleet: watches, Endpoints: engine.EndpointsOf(registry), Secrets: engine.SecretsOf(resolver), Outputs: kept, Keys: ring,
 		Events: engine.EventsOf(mgr.GetEventRecorder("restmapping-operator")), Clock: clock.RealClock{},
 		Namespaces: o.WatchNamespaces, Workers: o.Concurrency, MinInterval: o.MinInterval, DrainTimeout: o.DrainTimeout,
-		Jitter: rand.Float64, Observe: meter.Pass, Going: c.going,
+		Jitter: rand.Float64, Observe: meter.Pass, Going: c.going, Tracer: o.Tracing.Tracer,
 	})
 	meter.Watch(eng)
 	meter.WatchFlows(registry.Flows)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,6 +48,8 @@ type Config struct {
 	Jitter func() float64
 	// Observe is told how each pass of a mapping ended. Optional.
 	Observe func(mapping string, s pass.Summary)
+	// Tracer makes a span of each pass. Optional.
+	Tracer trace.Tracer
 }
 
 // Engine runs mappings. Its methods may be called from several goroutines. It acts from Start until Start's context

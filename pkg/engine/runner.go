@@ -89,6 +89,7 @@ func newRunner(e *Engine, spec Spec) *runner {
 		Keys: cfg.Keys, Referents: r,
 		Events: cfg.Events, Claims: e.claims, Deletions: r.deletions, Clock: cfg.Clock, LeaderSince: e.since,
 		MinInterval: cfg.MinInterval, Jitter: cfg.Jitter, Observe: r.observe,
+		Tracer: cfg.Tracer,
 	}, spec.Program)
 	r.workers = queue.NewWorkers(spec.Name, r.reconciler, queue.WithWorkers(cfg.Workers))
 	return r

@@ -34,6 +34,7 @@ type Client struct {
 
 	now      func() time.Time
 	observer func(Observation)
+	tracing  *Tracing // nil when nothing is traced
 	// flowChanged is told when Flow says something else in Circuit or Slowed.
 	flowChanged func()
 }

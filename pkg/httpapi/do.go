@@ -20,7 +20,11 @@ func (c *Client) Do(ctx context.Context, req rest.Request) rest.Exchange {
 	start := c.now()
 	exchange, waited := c.exchange(ctx, req, start)
 	exchange.Duration = c.now().Sub(start)
-	c.observer(observation(req, exchange, waited))
+	seen := observation(req, exchange, waited)
+	c.observer(seen)
+	if c.tracing != nil {
+		noteOnSpan(ctx, seen)
+	}
 	return exchange
 }
 
@@ -98,18 +102,20 @@ func (a *attempt) run(ctx context.Context, out *http.Request) rest.Exchange {
 		if ctx.Err() != nil {
 			return a.broken(ctx, ctx.Err(), nil)
 		}
+		span := a.client.begin(ctx, out, call{operation: a.req.Operation, route: a.req.Route, resent: hops})
 		answer, err := a.client.sender.RoundTrip(out)
 		if err != nil {
-			return a.broken(ctx, err, nil)
+			return span.end(a.broken(ctx, err, nil))
 		}
 		if !redirects(answer) {
-			return a.receive(ctx, answer)
+			return span.end(a.receive(ctx, answer))
 		}
 		next, problem := a.redirect(out, answer, hops)
 		discard(answer)
 		if problem != "" {
-			return a.redirected(answer, problem)
+			return span.end(a.redirected(answer, problem))
 		}
+		span.close(answer.StatusCode, "")
 		if a.client.limits.bucket.Wait(ctx) != nil {
 			return a.broken(ctx, context.DeadlineExceeded, nil)
 		}

@@ -182,11 +182,18 @@ type tokenTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *tokenTransport) RoundTrip(out *http.Request) (*http.Response, error) {
-	out = out.Clone(out.Context())
+	ctx := out.Context()
+	out = out.Clone(ctx)
 	out.Header.Set("User-Agent", t.client.userAgent)
 	out.Header.Set("Accept", defaultAccept)
+	span := t.client.begin(ctx, out, call{operation: tokenOperation, route: out.URL.Path, foreign: true})
 	answer, err := t.inner.RoundTrip(out)
 	t.answer, t.err = nil, err
+	if err != nil {
+		span.close(0, noAnswer)
+	} else {
+		span.close(answer.StatusCode, "")
+	}
 	if err == nil {
 		facts := t.client.loginAnswer(answer)
 		t.answer = &facts

@@ -52,10 +52,13 @@ func (l *sessionLogin) fetch(ctx context.Context) (*grant, error) {
 		return nil, l.server.silent(ctx, context.DeadlineExceeded)
 	}
 	started := client.now()
+	span := client.begin(ctx, out, call{operation: loginOperation, route: l.session.Path})
 	answer, err := client.sender.RoundTrip(out.WithContext(ctx))
 	if err != nil {
+		span.close(0, noAnswer)
 		return nil, l.server.silent(ctx, err)
 	}
+	span.close(answer.StatusCode, "")
 	// Closing an answer that was read, or that nobody wants, is a formality.
 	defer func() { _ = answer.Body.Close() }()
 	body, err := readLogin(answer.Body)

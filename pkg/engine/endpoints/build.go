@@ -48,7 +48,7 @@ func (r *Registry) build(d definition, stamp string, secret material) (*connecti
 	if config.Addresses, err = r.addressesOf(d); err != nil {
 		return nil, err
 	}
-	inner, err := httpapi.NewClient(config, r.clientOptions(d.ref)...)
+	inner, err := httpapi.NewClient(config, r.clientOptions(d)...)
 	if err != nil {
 		return nil, invalidConfig(d.ref, err)
 	}
@@ -68,8 +68,11 @@ func (r *Registry) build(d definition, stamp string, secret material) (*connecti
 	return made, nil
 }
 
-func (r *Registry) clientOptions(ref Ref) []httpapi.Option {
-	options := []httpapi.Option{httpapi.WithClock(r.clock.Now), httpapi.WithFlowObserver(func() { r.tellFlow(ref) })}
+func (r *Registry) clientOptions(d definition) []httpapi.Option {
+	ref := d.ref
+	options := []httpapi.Option{
+		httpapi.WithClock(r.clock.Now), httpapi.WithFlowObserver(func() { r.tellFlow(ref) }), httpapi.WithTracing(r.tracingOf(d)),
+	}
 	if r.wrapTransport != nil {
 		options = append(options, httpapi.WithTransportWrapper(r.wrapTransport))
 	}
@@ -78,6 +81,16 @@ func (r *Registry) clientOptions(ref Ref) []httpapi.Option {
 		options = append(options, httpapi.WithObserver(func(o httpapi.Observation) { r.observe(name, o) }))
 	}
 	return options
+}
+
+// tracingOf is how the requests to an endpoint are traced.
+func (r *Registry) tracingOf(d definition) httpapi.Tracing {
+	t := r.tracing
+	t.Endpoint = d.ref.String()
+	if d.spec.TraceContext == v1alpha1.TraceContextOmit {
+		t.Propagator = nil
+	}
+	return t
 }
 
 // addressesOf adds what a ClusterRestEndpoint allows for itself.

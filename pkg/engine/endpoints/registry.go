@@ -81,6 +81,10 @@ func WithTransportWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option
 	return func(r *Registry) { r.wrapTransport = wrap }
 }
 
+// WithTracing makes spans of the requests to every endpoint, as httpapi.WithTracing does. An endpoint with traceContext: Omit is
+// told nothing of the trace.
+func WithTracing(t httpapi.Tracing) Option { return func(r *Registry) { r.tracing = t } }
+
 // Registry gives custom resources the endpoints they may use. It is safe for concurrent use.
 type Registry struct {
 	reader            client.Reader
@@ -93,6 +97,7 @@ type Registry struct {
 	userAgent         string
 	observe           func(endpoint string, observation httpapi.Observation)
 	wrapTransport     func(http.RoundTripper) http.RoundTripper
+	tracing           httpapi.Tracing
 	unsubscribe       []func()
 
 	builds flight.Group[*connection]

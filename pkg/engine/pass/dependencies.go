@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -129,6 +130,8 @@ type Config struct {
 	Jitter func() float64
 	// Observe is told how each pass ended. Optional.
 	Observe func(Summary)
+	// Tracer makes a span of each pass. Optional.
+	Tracer trace.Tracer
 }
 
 // Summary is how a pass ended, for metrics and for the mapping's counts.

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -158,6 +159,8 @@ func unbelieved(step lifecycle.Step) bool {
 // retryError carries a step to the queue, which backs off. The status has told people already.
 type retryError struct{ step lifecycle.Step }
 
+func asRetry(err error) (*retryError, bool) { return errors.AsType[*retryError](err) }
+
 // Error implements error.
 func (e *retryError) Error() string { return e.step.Reason + ": " + e.step.Message }
 
@@ -219,10 +222,12 @@ func (u *run) fenceEnd(t lifecycle.Timing) time.Time {
 }
 
 // summarise tells how the pass ended.
-func (u *run) summarise(step lifecycle.Step, took time.Duration, denied bool) {
+func (u *run) summarise(ctx context.Context, step lifecycle.Step, took time.Duration, denied bool) {
 	current := u.currentStatus()
-	u.tell(Summary{
+	s := Summary{
 		Key: u.key, Ready: isTrue(current, v1alpha1.ConditionReady), Stalled: isTrue(current, v1alpha1.ConditionStalled),
 		End: string(step.Action), Reason: u.reason(step), Drifted: len(u.drifted) > 0, Duration: took, Denied: denied || u.denied,
-	})
+	}
+	traceEnd(ctx, s)
+	u.tell(s)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,6 +171,9 @@ type bench struct {
 	// deletions is the guard that a process has; nil for none.
 	deletions pass.Deletions
 
+	// tracer is nil when nothing is traced.
+	tracer trace.Tracer
+
 	reconciler *pass.Reconciler
 }
 
@@ -228,6 +232,7 @@ func (b *bench) restart() {
 		Clock: b.clock, LeaderSince: b.clock.Now(), MinInterval: time.Second,
 		Jitter:  func() float64 { return b.jitter },
 		Observe: func(s pass.Summary) { b.observed = append(b.observed, s) },
+		Tracer:  b.tracer,
 	}, b.program)
 }
 

@@ -40,12 +40,19 @@ func (r *Reconciler) Serve(program *mapping.Program) { r.program.Store(program) 
 func (r *Reconciler) Program() *mapping.Program { return r.program.Load() }
 
 // Handle makes one pass. It implements queue.Handler: an error means backoff, After the time of the next look.
-func (r *Reconciler) Handle(ctx context.Context, key types.NamespacedName) queue.Result {
+func (r *Reconciler) Handle(ctx context.Context, key types.NamespacedName) (result queue.Result) {
+	ctx, traced := r.trace(ctx, key)
+	defer func() { traced.end(&result) }()
+	return r.handle(ctx, key, traced)
+}
+
+func (r *Reconciler) handle(ctx context.Context, key types.NamespacedName, traced traced) queue.Result {
 	started := r.Clock.Now()
 	cached, ok := r.Objects.Get(key)
 	if !ok {
 		return r.gone(ctx, key)
 	}
+	traced.object(cached)
 	if err := r.settleDebt(ctx, key, cached.GetUID()); err != nil {
 		return queue.Result{Err: err}
 	}
@@ -61,7 +68,7 @@ func (r *Reconciler) Handle(ctx context.Context, key types.NamespacedName) queue
 	if errors.Is(err, errGone) {
 		return r.gone(ctx, key)
 	}
-	run.summarise(step, r.Clock.Now().Sub(started), apierrors.IsForbidden(err))
+	run.summarise(ctx, step, r.Clock.Now().Sub(started), apierrors.IsForbidden(err))
 	return settle(result, err)
 }
 

@@ -172,6 +172,7 @@ func (u *run) prepare(ctx context.Context, step lifecycle.Step) *lifecycle.Step 
 }
 
 func (u *run) execute(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
+	traceStep(ctx, step)
 	switch step.Action {
 	case lifecycle.Observe:
 		u.tick()

@@ -45,13 +45,15 @@ type server struct {
 	unavailable error
 	// asked is the kind, namespace and name that was asked for last.
 	asked string
+	// asking, when set, sees the context of whoever asks for the endpoint.
+	asking func(ctx context.Context)
 }
 
 func newServer(t *testing.T, j *journal, now clock.PassiveClock, collections ...restfake.Collection) *server {
 	t.Helper()
 	fake := restfake.New(collections, restfake.WithClock(now.Now))
 	listener := httptest.NewServer(fake)
-	client, err := httpapi.NewClient(httpapi.Config{BaseURL: listener.URL, Timeout: requestTime, Addresses: httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	client, err := httpapi.NewClient(httpapi.Config{BaseURL: listener.URL, Timeout: requestTime, Addresses: loopback()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +69,16 @@ func newServer(t *testing.T, j *journal, now clock.PassiveClock, collections ...
 	}
 }
 
+// loopback lets a client reach the servers of tests.
+func loopback() httpapi.Addresses {
+	return httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+}
+
 // Resolve implements pass.Endpoints.
-func (s *server) Resolve(_ context.Context, kind v1alpha1.EndpointKind, namespace, name string) (pass.Endpoint, error) {
+func (s *server) Resolve(ctx context.Context, kind v1alpha1.EndpointKind, namespace, name string) (pass.Endpoint, error) {
+	if s.asking != nil {
+		s.asking(ctx)
+	}
 	s.asked = string(kind) + " " + namespace + "/" + name
 	if s.unavailable != nil {
 		return nil, s.unavailable

@@ -33,6 +33,8 @@ type Result struct {
 	After time.Duration
 	// Priority is the priority of coming back by After. A name that comes back by Err keeps the one it had.
 	Priority Priority
+	// Trace names the trace of the handling for the log; empty for none.
+	Trace string
 }
 
 // Handler handles one name. It must return soon after its context ends; until then it may take its time, but it keeps

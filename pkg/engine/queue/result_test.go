@@ -200,6 +200,25 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	})
 }
 
+func TestAFailureIsLoggedWithItsTrace(t *testing.T) {
+	t.Parallel()
+	for trace, inLog := range map[string]bool{"4bf92f3577b34da6a3ce929d0e0e4736": true, "": false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := queue.NewWorkers("widgets", queue.HandlerFunc(func(context.Context, types.NamespacedName) queue.Result {
+				return queue.Result{Err: errTest, Trace: trace}
+			}))
+			ctx, log := logged(t.Context())
+			w.Start(ctx)
+			w.Add(queue.Options{}, named("a"))
+			synctest.Wait()
+			if got := log.String(); strings.Contains(got, "trace_id") != inLog || !strings.Contains(got, trace) {
+				t.Errorf("logged %s", got)
+			}
+			stop(t, w)
+		})
+	}
+}
+
 // lines collects log lines.
 type lines struct {
 	mu   sync.Mutex

@@ -161,7 +161,7 @@ func (w *Workers) process(ctx context.Context, name types.NamespacedName, priori
 	result := w.handle(ctx, name)
 	switch {
 	case result.Err != nil:
-		w.report(ctx, name, result.Err)
+		w.report(ctx, name, result)
 		w.retry(name, priority)
 	case result.After > 0:
 		w.queue.Forget(name)
@@ -195,8 +195,11 @@ func (w *Workers) handle(ctx context.Context, name types.NamespacedName) (result
 
 // report logs a failure. An ordinary one is told by the conditions of the object and only noted here; a panic is a bug
 // and needs its stack.
-func (w *Workers) report(ctx context.Context, name types.NamespacedName, err error) {
-	log := logr.FromContextOrDiscard(ctx).WithValues("queue", w.name, "object", name.String())
+func (w *Workers) report(ctx context.Context, name types.NamespacedName, result Result) {
+	err, log := result.Err, logr.FromContextOrDiscard(ctx).WithValues("queue", w.name, "object", name.String())
+	if result.Trace != "" {
+		log = log.WithValues("trace_id", result.Trace)
+	}
 	if panicked, ok := errors.AsType[*PanicError](err); ok {
 		log.Error(err, "handling panicked and will be tried again", "stack", string(panicked.Stack))
 		return
