@@ -49,6 +49,7 @@ func operate(ctx context.Context, o options, env func(string) (string, bool)) er
 	defer flush(ctx, traces, log)
 	return operator.Run(ctx, operator.Options{
 		Config: config, MetricsAddress: o.metricsAddress, HealthAddress: o.healthAddress,
+		ConsoleAddress: o.consoleAddress, ConsoleCertDir: o.consoleCerts,
 		LeaderElect: o.leaderElect, LeaseDuration: o.leaseDuration, RenewDeadline: o.renewDeadline, RetryPeriod: o.retryPeriod,
 		Namespace: o.namespace, WatchNamespaces: o.watchNamespaces, CredentialsDirectory: o.credentialsDirectory, AllowedCIDRs: allowed, RefusedCIDRs: refused, ServiceHost: os.Getenv("KUBERNETES_SERVICE_HOST"), Concurrency: o.concurrency,
 		Webhook:     webhookOf(o),

@@ -15,6 +15,7 @@ import (
 // options are the flags. Each can also be set in the environment: --kube-api-qps is RESTMAPPING_KUBE_API_QPS.
 type options struct {
 	metricsAddress, healthAddress string
+	consoleAddress, consoleCerts  string
 	leaderElect                   bool
 	leaseDuration, renewDeadline  time.Duration
 	retryPeriod                   time.Duration
@@ -57,6 +58,8 @@ func parse(args []string, env func(string) (string, bool), out io.Writer) (optio
 func (o *options) register(f *pflag.FlagSet) {
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "address of /metrics; 0 turns it off")
 	f.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns it off")
+	f.StringVar(&o.consoleAddress, "console-bind-address", "0", "address of /status, /reconcile and /debug, over TLS and for whom the API server lets; 0 turns it off")
+	f.StringVar(&o.consoleCerts, "console-cert-dir", "/var/run/console", "folder with tls.crt and tls.key for that address; without them a certificate is made that nobody has signed")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "act only while holding the lease; needed with more than one replica")
 	f.DurationVar(&o.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a lease is good without being renewed")
 	f.DurationVar(&o.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up")

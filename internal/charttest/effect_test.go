@@ -30,7 +30,7 @@ func others() map[string]any {
 		"rbac.serviceAccountTokens":  true,
 		"credentialVolumes":          []any{map[string]any{"name": "vault", "secret": map[string]any{"secretName": "x"}}},
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
-		"policies.enabled": true,
+		"policies.enabled": true, "console.enabled": true, "console.certificateSecret": "tls",
 		"webhooks.enabled": true, "webhooks.certificates": "cert-manager", "webhooks.issuerRef": map[string]any{"name": "company"},
 		"outputs.secrets": true, "outputs.configMaps": true,
 		"concurrency":                         5,
@@ -89,6 +89,10 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 			if given, ok := values["tracing"].(map[string]any); ok && v.Key != "tracing.endpoint" {
 				given["endpoint"] = "http://collector:4318"
 				usual = Render(t, map[string]any{"tracing": map[string]any{"endpoint": given["endpoint"]}})
+			}
+			if given, ok := values["console"].(map[string]any); ok && v.Key != "console.enabled" {
+				usual = Render(t, map[string]any{"console": map[string]any{"enabled": true}})
+				given["enabled"] = true
 			}
 			if bytes.Equal(usual, Render(t, values)) {
 				t.Errorf("%s: %v changes nothing", v.Key, set)

@@ -151,8 +151,8 @@ func TestSelectorsFindThePods(t *testing.T) {
 	for _, service := range chart.OfKind(objects, "Service") {
 		selectors["Service "+service.GetName()] = &metav1.LabelSelector{MatchLabels: as[corev1.Service](t, service).Spec.Selector}
 	}
-	if len(selectors) != 5 {
-		t.Errorf("selectors of %d objects, want 5", len(selectors))
+	if len(selectors) != 6 {
+		t.Errorf("selectors of %d objects, want 6", len(selectors))
 	}
 	for name, selector := range selectors {
 		parsed, err := metav1.LabelSelectorAsSelector(selector)

@@ -44,6 +44,9 @@ type Options struct {
 	Config *rest.Config
 	// MetricsAddress and HealthAddress are addresses to listen on; "0" turns them off.
 	MetricsAddress, HealthAddress string
+	// ConsoleAddress is where people and scripts ask, over TLS; empty or "0" turns it off. ConsoleCertDir holds tls.crt and
+	// tls.key for it; without them a certificate is made that nobody has signed.
+	ConsoleAddress, ConsoleCertDir string
 	// LeaderElect makes the operator act only while it holds the lease.
 	LeaderElect                               bool
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
@@ -106,7 +109,7 @@ func newManager(o Options) (manager.Manager, error) {
 		Metrics:                       server.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              "restmapping-operator." + v1alpha1.Group,
+		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       o.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &o.LeaseDuration,
@@ -192,6 +195,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 		endpoint.SetupWithManager(mgr, registry, mapping.UsersOf(controller, eng, registry)),
 		controller.SetupWithManager(ctx, mgr),
 		addWebhook(mgr, controller, o.Webhook),
+		addConsole(mgr, c, eng, o),
 		addChecks(mgr, c, resolver),
 	)
 }

@@ -71,6 +71,7 @@ type runner struct {
 	referents  *referents
 	referrers  atomic.Pointer[[]string]
 	deletions  *deletions
+	requests   requests
 
 	mu            sync.Mutex // guards the fields below
 	subscriptions []*fleet.Subscription
@@ -214,6 +215,7 @@ func (r *runner) observe(s pass.Summary) {
 	if s.Gone {
 		r.deletions.gone()
 	}
+	r.requests.answer(s)
 	newlyDenied := s.Denied && !r.denied.Swap(true)
 	if r.counts.note(s) || newlyDenied {
 		r.announce()

@@ -141,13 +141,15 @@ type Summary struct {
 	Gone bool
 	// Ready and Stalled are the conditions after the pass.
 	Ready, Stalled bool
-	// End is the action that ended the pass, with its reason.
-	End, Reason string
+	// End is the action that ended the pass, with its reason, and a message for people without secrets.
+	End, Reason, Message string
 	// Denied tells that the API server forbade a write.
 	Denied bool
 	// Drifted tells that the object outside had been changed.
 	Drifted  bool
 	Duration time.Duration
+	// Started is when the pass began; zero for a custom resource that is gone.
+	Started time.Time
 }
 
 // errGone says that the custom resource went away during the pass.

@@ -222,11 +222,13 @@ func (u *run) fenceEnd(t lifecycle.Timing) time.Time {
 }
 
 // summarise tells how the pass ended.
-func (u *run) summarise(ctx context.Context, step lifecycle.Step, took time.Duration, denied bool) {
+func (u *run) summarise(ctx context.Context, step lifecycle.Step, started time.Time, denied bool) {
+	took := u.Clock.Now().Sub(started)
 	current := u.currentStatus()
 	s := Summary{
 		Key: u.key, Ready: isTrue(current, v1alpha1.ConditionReady), Stalled: isTrue(current, v1alpha1.ConditionStalled),
-		End: string(step.Action), Reason: u.reason(step), Drifted: len(u.drifted) > 0, Duration: took, Denied: denied || u.denied,
+		End: string(step.Action), Reason: u.reason(step), Message: u.message(step), Drifted: len(u.drifted) > 0, Duration: took, Started: started,
+		Denied: denied || u.denied,
 	}
 	traceEnd(ctx, s)
 	u.tell(s)

@@ -68,7 +68,7 @@ func (r *Reconciler) handle(ctx context.Context, key types.NamespacedName, trace
 	if errors.Is(err, errGone) {
 		return r.gone(ctx, key)
 	}
-	run.summarise(ctx, step, r.Clock.Now().Sub(started), apierrors.IsForbidden(err))
+	run.summarise(ctx, step, started, apierrors.IsForbidden(err))
 	return settle(result, err)
 }
 
