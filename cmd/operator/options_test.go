@@ -32,7 +32,7 @@ func defaults() options {
 		metricsAddress: ":8080", healthAddress: ":8081", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second,
 		retryPeriod: 2 * time.Second, namespace: "system", concurrency: 4, minInterval: 30 * time.Second,
 		drainTimeout: 45 * time.Second, qps: 100, burst: 200, logLevel: "info", logFormat: "json",
-		webhookCertDir: "/var/run/webhook",
+		webhookCertDir: "/var/run/webhook", consoleAddress: "0", consoleCerts: "/var/run/console",
 	}
 }
 
@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		},
 		"every flag": {
 			[]string{
-				"--metrics-bind-address=0", "--health-probe-bind-address=:1", "--leader-elect", "--leader-elect-lease-duration=30s",
+				"--metrics-bind-address=0", "--console-bind-address=:8443", "--console-cert-dir=/t", "--health-probe-bind-address=:1", "--leader-elect", "--leader-elect-lease-duration=30s",
 				"--leader-elect-renew-deadline=20s", "--leader-elect-retry-period=5s", "--namespace=ours", "--watch-namespaces=a,b", "--watch-namespaces=c",
 				"--credentials-directory=/c", "--allow-cidrs=127.0.0.0/8,::1/128", "--refuse-cidrs=10.250.0.0/16",
 				"--concurrency=1", "--min-sync-interval=1s", "--drain-timeout=1m", "--kube-api-qps=1", "--kube-api-burst=2", "--log-level=debug",
@@ -76,7 +76,7 @@ func TestParse(t *testing.T) {
 				metricsAddress: "0", healthAddress: ":1", leaderElect: true, leaseDuration: 30 * time.Second, renewDeadline: 20 * time.Second,
 				retryPeriod: 5 * time.Second, namespace: "ours", watchNamespaces: []string{"a", "b", "c"}, credentialsDirectory: "/c", allowCIDRs: []string{"127.0.0.0/8", "::1/128"}, refuseCIDRs: []string{"10.250.0.0/16"}, concurrency: 1, minInterval: time.Second,
 				drainTimeout: time.Minute, qps: 1, burst: 2, logLevel: "debug", logFormat: "console", kubeconfig: "/k",
-				webhookPort: 9443, webhookCertDir: "/c", webhookSecret: "s", webhookConfiguration: "w", webhookDNSName: "d",
+				consoleAddress: ":8443", consoleCerts: "/t", webhookPort: 9443, webhookCertDir: "/c", webhookSecret: "s", webhookConfiguration: "w", webhookDNSName: "d",
 			},
 		},
 		"the version needs nothing else": {[]string{"--version"}, nil, with(func(o *options) { o.version, o.namespace = true, "" })},
