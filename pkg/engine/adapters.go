@@ -51,8 +51,8 @@ func (a endpointAdapter) Identity() string { return a.endpoint.Identity() }
 func (a endpointAdapter) Timeout() time.Duration { return a.endpoint.Timeout() }
 
 // Probe implements pass.Endpoint.
-func (a endpointAdapter) Probe(ctx context.Context) (declared bool, err error) {
-	return a.endpoint.Probe(ctx)
+func (a endpointAdapter) Probe(ctx context.Context, since time.Time) (declared bool, err error) {
+	return a.endpoint.ProbeSince(ctx, since)
 }
 
 // Redact implements pass.Endpoint.

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,7 +102,7 @@ func TestARegistrysEndpointServesPasses(t *testing.T) {
 	if found.Identity() == "" || found.Timeout() <= 0 || found.Redact("as it is") != "as it is" {
 		t.Errorf("identity %q, timeout %v", found.Identity(), found.Timeout())
 	}
-	if declared, err := found.Probe(t.Context()); declared || err != nil {
+	if declared, err := found.Probe(t.Context(), time.Now()); declared || err != nil {
 		t.Errorf("probe %t, %v", declared, err)
 	}
 	x := found.Do(t.Context(), rest.Request{Operation: rest.Read, Method: http.MethodGet, Route: "/x", Path: "/x"})

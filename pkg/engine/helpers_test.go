@@ -120,8 +120,8 @@ func (o *outside) Do(ctx context.Context, req rest.Request) rest.Exchange {
 	return rest.Exchange{Response: &rest.Response{Status: 404}}
 }
 
-func (o *outside) Probe(context.Context) (bool, error) { return false, nil }
-func (o *outside) Redact(text string) string           { return text }
+func (o *outside) Probe(context.Context, time.Time) (bool, error) { return false, nil }
+func (o *outside) Redact(text string) string                      { return text }
 func (o *outside) Reference(_ rest.Request, reference string) (string, error) {
 	return reference, nil
 }

@@ -72,10 +72,16 @@ func (e *Endpoint) Ready(ctx context.Context) (fetched bool, err error) {
 // err is nil. declared is false when the endpoint has no probe, which proves nothing. The error is a *ProbeError, or
 // that of the context, or ErrClosed.
 func (e *Endpoint) Probe(ctx context.Context) (declared bool, err error) {
+	return e.ProbeSince(ctx, time.Time{})
+}
+
+// ProbeSince is Probe for one who has looked at something before this time, and wants to know whether the credential
+// still saw anything at all: a success from before the look says nothing about it.
+func (e *Endpoint) ProbeSince(ctx context.Context, since time.Time) (declared bool, err error) {
 	if e.shared.prober == nil {
 		return false, nil
 	}
-	return true, e.shared.prober.check(ctx)
+	return true, e.shared.prober.check(ctx, since)
 }
 
 func timeoutOf(spec v1alpha1.EndpointSpec) time.Duration {

@@ -3,6 +3,7 @@ package endpoints
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -36,33 +37,47 @@ type prober struct {
 
 	mu      sync.Mutex
 	result  error
+	asked   time.Time
 	expires time.Time
 }
 
-// check gives nil when the probe was answered with 2xx a moment ago.
-func (p *prober) check(ctx context.Context) error {
-	if fresh, result := p.recent(); fresh {
+// check gives nil when the probe was answered with 2xx a moment ago, and was not sent before this time.
+func (p *prober) check(ctx context.Context, since time.Time) error {
+	if fresh, result := p.recent(since); fresh {
 		return result
 	}
-	result, err := p.flights.Do(ctx, p.key, p.limit, p.send)
-	if errors.Is(err, flight.ErrClosed) {
-		return ErrClosed
+	// A flight that was under way already was perhaps sent before. The one after it was not.
+	for range 2 {
+		result, err := p.flights.Do(ctx, p.key, p.limit, func(ctx context.Context) (error, error) { return p.send(ctx, since) })
+		if errors.Is(err, flight.ErrClosed) {
+			return ErrClosed
+		}
+		if err != nil {
+			return err
+		}
+		if result != nil || p.youngerThan(since) {
+			return result
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return result
+	return fmt.Errorf("%s: the probe was answered, and was sent too early to say anything", p.ref)
 }
 
-func (p *prober) recent() (fresh bool, result error) {
+func (p *prober) youngerThan(since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.clock.Now().Before(p.expires), p.result
+	return !p.asked.Before(since)
+}
+
+// recent gives the last result while it counts. A good one says nothing about what was asked of the server after it.
+func (p *prober) recent(since time.Time) (fresh bool, result error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.clock.Now().Before(p.expires) && (p.result != nil || !p.asked.Before(since)), p.result
 }
 
 // send is the work of a flight: the verdict is its value, so that its error is only that of the flight itself.
-func (p *prober) send(ctx context.Context) (error, error) {
-	if fresh, result := p.recent(); fresh {
+func (p *prober) send(ctx context.Context, since time.Time) (error, error) {
+	if fresh, result := p.recent(since); fresh {
 		return result, nil
 	}
 	asked := p.clock.Now()
@@ -78,7 +93,7 @@ func (p *prober) send(ctx context.Context) (error, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// Counted from before the request, because the server decided some time between then and now.
-	p.result, p.expires = result, asked.Add(kept)
+	p.result, p.asked, p.expires = result, asked, asked.Add(kept)
 	return result, nil
 }
 

@@ -163,6 +163,56 @@ func TestAGoodProbeIsSharedForAMoment(t *testing.T) {
 	}
 }
 
+// What was lost after the last probe and before a look makes everything look absent: that probe is no witness for the look.
+func TestAProbeFromBeforeALookProvesNothingAboutIt(t *testing.T) {
+	t.Parallel()
+	now := testingclock.NewFakePassiveClock(time.Now())
+	s, w := newServer(t), newWorld(t, endpoints.WithClock(now))
+	w.create(restEndpoint("team-a", "gitea", s.URL, withProbe("/user")))
+	mustProbe(t, w.resolve(gitea))
+	now.SetTime(now.Now().Add(time.Second))
+	looked := now.Now()
+	s.answer(http.StatusNotFound)
+	if _, err := w.resolve(gitea).ProbeSince(t.Context(), looked); err == nil {
+		t.Fatal("a probe from before the look was taken for an answer about it")
+	}
+	s.answer(http.StatusOK)
+	now.SetTime(now.Now().Add(2 * time.Second))
+	for range 5 {
+		if declared, err := w.resolve(gitea).ProbeSince(t.Context(), looked); !declared || err != nil {
+			t.Fatalf("declared %v, %v", declared, err)
+		}
+	}
+	if n := len(s.seen()); n != 3 {
+		t.Fatalf("%d probes: one that is younger than the look counts for all who looked before it", n)
+	}
+}
+
+// A probe that is on its way when the look ends was perhaps answered before it.
+func TestAProbeOnItsWayProvesNothingAboutALookThatCameLater(t *testing.T) {
+	t.Parallel()
+	s, w := newServer(t), newWorld(t)
+	s.hold = make(chan struct{})
+	w.create(restEndpoint("team-a", "gitea", s.URL, withProbe("/user")))
+	endpoint := w.resolve(gitea)
+	var callers sync.WaitGroup
+	callers.Go(func() { mustProbe(t, endpoint) })
+	<-s.arrived
+	looked := time.Now()
+	for range 10 {
+		callers.Go(func() {
+			if _, err := endpoint.ProbeSince(t.Context(), looked); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(s.hold)
+	callers.Wait()
+	if n := len(s.seen()); n != 2 {
+		t.Fatalf("%d probes instead of one more for all of them", n)
+	}
+}
+
 func TestABadProbeIsForgottenSooner(t *testing.T) {
 	t.Parallel()
 	now := testingclock.NewFakePassiveClock(time.Now())

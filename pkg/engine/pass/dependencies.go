@@ -20,8 +20,9 @@ import (
 type Server interface {
 	// Do sends a request exactly once.
 	Do(ctx context.Context, req rest.Request) rest.Exchange
-	// Probe asks the endpoint's probe. declared is false when it has none.
-	Probe(ctx context.Context) (declared bool, err error)
+	// Probe asks the endpoint's probe: a success counts that was sent at this time or later. declared is false when it has
+	// none.
+	Probe(ctx context.Context, since time.Time) (declared bool, err error)
 	// Redact takes the endpoint's credential out of a text.
 	Redact(text string) string
 	// Reference gives a URL that the server gave in the answer to a request in a form that can be kept: path and query

@@ -350,7 +350,7 @@ func (u *run) checkGuard(ctx context.Context) {
 }
 
 func (u *run) checkProbe(ctx context.Context) {
-	declared, err := u.endpoint.Probe(ctx)
+	declared, err := u.endpoint.Probe(ctx, u.Clock.Now()) // it is to speak for the look that was just made
 	switch {
 	case err != nil:
 		u.facts.Probe = lifecycle.ProbeFailed

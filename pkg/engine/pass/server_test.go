@@ -98,7 +98,7 @@ func (s *server) Do(ctx context.Context, req rest.Request) rest.Exchange {
 }
 
 // Probe implements pass.Server.
-func (s *server) Probe(context.Context) (bool, error) {
+func (s *server) Probe(context.Context, time.Time) (bool, error) {
 	if s.declared {
 		s.journal.add("probe")
 	}
