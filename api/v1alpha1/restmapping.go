@@ -95,6 +95,15 @@ type RestMappingSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=8
 	Outputs []Output `json:"outputs,omitempty"`
+	// Sensitive are the places in the server's answers that hold secrets, such as observed.token or response.body.password. What is
+	// there may go into requests and into outputs of kind Secret, and is shown nowhere. A list on the way stands for all of
+	// its elements.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Sensitive []string `json:"sensitive,omitempty"`
 	// Ready says when the object outside is usable. Without it, it is usable once it exists as specified.
 	// +optional
 	Ready *ReadyRule `json:"ready,omitempty"`

@@ -1148,6 +1148,11 @@ func (in *RestMappingSpec) DeepCopyInto(out *RestMappingSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Sensitive != nil {
+		in, out := &in.Sensitive, &out.Sensitive
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Ready != nil {
 		in, out := &in.Ready, &out.Ready
 		*out = new(ReadyRule)

@@ -35,3 +35,11 @@ func (x *Expression) UsesPath(v Variable, path ...string) bool {
 		return r.variable == v && len(r.path) >= len(path) && slices.Equal(r.path[:len(path)], path)
 	})
 }
+
+// Touches says whether the expression names this field of the variable, something below it, or something that holds it.
+func (x *Expression) Touches(v Variable, path ...string) bool {
+	return slices.ContainsFunc(x.references, func(r reference) bool {
+		short := min(len(r.path), len(path))
+		return r.variable == v && slices.Equal(r.path[:short], path[:short])
+	})
+}

@@ -60,7 +60,7 @@ func (s *Pass) Accepted(ctx context.Context, operation rest.Operation, resp *res
 	if plan.handle == nil {
 		return true, resp.Headers["location"], nil
 	}
-	handle, err = s.text(ctx, plan.handle, responseVariable(resp), resp)
+	handle, err = s.text(ctx, plan.handle, s.program.sensitive.shown(responseVariable(resp)), resp)
 	return true, handle, err
 }
 
@@ -88,7 +88,7 @@ func (s *Pass) Progress(ctx context.Context, operation rest.Operation, resp *res
 	}
 	if failed {
 		if plan.message != nil {
-			message, err = s.text(ctx, plan.message, variables, resp)
+			message, err = s.text(ctx, plan.message, s.program.sensitive.shown(variables), resp)
 		}
 		return false, true, message, err
 	}
@@ -140,7 +140,7 @@ func (s *Pass) assignedFrom(ctx context.Context, variable celrules.Variable, res
 		if plan.assigned == nil || !plan.assigned.uses(variable) {
 			continue
 		}
-		text, err := s.identifier(ctx, plan.name, plan.assigned, map[celrules.Variable]any{variable: responseObject(resp)})
+		text, err := s.identifier(ctx, plan.name, plan.assigned, s.program.sensitive.shown(map[celrules.Variable]any{variable: responseObject(resp)}))
 		if err == nil {
 			found[plan.name] = text
 		}

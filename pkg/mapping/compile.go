@@ -18,6 +18,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema, references ...ReferenceSch
 	if err != nil {
 		return nil, err
 	}
+	c.compileSensitive()
 	c.compileTarget()
 	c.compileEndpoint()
 	c.compileIdentifiers()
@@ -37,6 +38,7 @@ func Compile(m *v1alpha1.RestMapping, t TargetSchema, references ...ReferenceSch
 	c.compileSafety()
 	c.compileParts()
 	c.checkReplace()
+	c.checkSensitive()
 	if len(c.errors) > 0 {
 		return nil, &InvalidError{Errors: c.errors}
 	}

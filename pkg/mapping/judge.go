@@ -45,10 +45,11 @@ func (s *Pass) Ready(ctx context.Context, observed any) (ok bool, message string
 // computed or do not fit the CRD's schema, the others are given together with the error.
 func (s *Pass) Status(ctx context.Context, observed any) (map[string]any, error) {
 	status := map[string]any{}
+	visible := s.program.sensitive.shown(map[celrules.Variable]any{celrules.Observed: observed})
 	var problems []error
 	for i := range s.program.status {
 		plan := &s.program.status[i]
-		value, present, err := s.evaluate(ctx, plan.value, map[celrules.Variable]any{celrules.Observed: observed})
+		value, present, err := s.evaluate(ctx, plan.value, visible)
 		switch {
 		case err != nil:
 			problems = append(problems, err)

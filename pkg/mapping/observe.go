@@ -69,7 +69,7 @@ func (s *Pass) assigned(ctx context.Context, answers map[celrules.Variable]any, 
 		if plan.assigned == nil {
 			continue
 		}
-		text, err := s.identifier(ctx, plan.name, plan.assigned, answers)
+		text, err := s.identifier(ctx, plan.name, plan.assigned, s.program.sensitive.shown(answers))
 		if err != nil {
 			problems = append(problems, &AssignedError{plan.name, held, err})
 			continue

@@ -80,6 +80,9 @@ func (s *Pass) ObservedData(ctx context.Context, output Output, observed any) (m
 }
 
 func (s *Pass) outputData(ctx context.Context, output Output, variables map[celrules.Variable]any) (map[string]string, error) {
+	if output.Kind != v1alpha1.OutputSecret {
+		variables = s.program.sensitive.shown(variables)
+	}
 	data := map[string]string{}
 	var problems []error
 	for _, plan := range output.plan.data {

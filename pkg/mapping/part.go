@@ -148,6 +148,9 @@ type PartPass struct {
 // Part begins a pass for a part. It shares the budget of the whole. parent is the observed object that the part belongs to,
 // nil when it was not read.
 func (s *Pass) Part(part Part, parent any) *PartPass {
+	for _, path := range s.program.sensitive[celrules.Observed] {
+		parent = path.without(parent) // keys and identifiers of parts are shown
+	}
 	return &PartPass{plan: part.plan, parent: maps.Clone(s.identifiers), Pass: &Pass{
 		program: part.plan.program, budget: s.budget, self: s.self, endpoint: s.endpoint, secrets: s.secrets, references: s.references,
 		identifiers: maps.Clone(s.identifiers), also: map[celrules.Variable]any{celrules.Parent: parent},

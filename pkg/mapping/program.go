@@ -31,6 +31,8 @@ type Program struct {
 	rules       []rulePlan
 	outcomes    []outcomePlan
 	outputs     []outputPlan
+	// sensitive are the places in the server's answers that are shown nowhere.
+	sensitive marks
 
 	parts []*partPlan
 	// place is where all this stands in the mapping: spec, or spec.parts[0] for what serves one part.

@@ -62,6 +62,7 @@ properties:
       drift: {type: array, items: {type: string}}
       lastHandledReconcileAt: {type: string}
       size: {type: integer}
+      hint: {type: string}
 `
 
 // timesOfTests makes the settle time a minute: thirty seconds of request, twenty of slack, ten of window.

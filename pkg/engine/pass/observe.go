@@ -229,7 +229,7 @@ func (u *run) know(assigned map[string]string) {
 
 // ask sends a request and gives what came of it and its meaning.
 func (u *run) ask(ctx context.Context, req rest.Request) (rest.Exchange, lifecycle.Verdict, *lifecycle.Step) {
-	x := u.endpoint.Do(ctx, req)
+	x := u.do(ctx, req)
 	declared, err := declaredBy(ctx, u.pass, req, x)
 	if err != nil {
 		return x, lifecycle.Verdict{}, stall(v1alpha1.ReasonExpressionFailed, err.Error())
@@ -265,6 +265,7 @@ var errNothingSelected = errors.New("the response holds no object; if that means
 
 // see compares the object with what is specified.
 func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
+	u.sensitive = append(u.sensitive, u.pass.SensitiveOf(observed)...)
 	comparison, err := u.compare(ctx, observed)
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())

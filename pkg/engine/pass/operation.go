@@ -152,7 +152,7 @@ func (u *run) pollOperation(ctx context.Context) *lifecycle.Step {
 func (u *run) askProgress(ctx context.Context, url string) {
 	under := u.facts.Underway
 	req := u.pass.PollRequest(under.Operation, url)
-	x := u.endpoint.Do(ctx, req)
+	x := u.do(ctx, req)
 	report, declared, err := u.report(ctx, under.Operation, x)
 	if err != nil {
 		under.Progress = lifecycle.ProgressUnreadable

@@ -170,7 +170,7 @@ func (p *partRun) unlisted(req rest.Request, status int, err error) {
 }
 
 func (p *partRun) ask(ctx context.Context, req rest.Request) (rest.Exchange, lifecycle.Verdict, error) {
-	x := p.endpoint.Do(ctx, req)
+	x := p.do(ctx, req)
 	declared, err := declaredBy(ctx, p.pass.Pass, req, x)
 	return x, lifecycle.Classify(req, x, declared), err
 }

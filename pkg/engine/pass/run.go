@@ -82,6 +82,8 @@ type run struct {
 	stored map[string]string
 	// concealed are values of outputs that no message may show.
 	concealed []string
+	// sensitive are values of answers that the mapping marks as sensitive: no message and no status may show them.
+	sensitive []string
 	// denied tells that the API server forbade what an output needs.
 	denied bool
 }

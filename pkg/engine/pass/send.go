@@ -114,7 +114,7 @@ func (u *run) sendDelete(ctx context.Context) *lifecycle.Step {
 
 // mutate sends a mutating request once and notes what is known afterwards.
 func (u *run) mutate(ctx context.Context, req rest.Request) (*rest.Response, *lifecycle.Step) {
-	x := u.endpoint.Do(ctx, req)
+	x := u.do(ctx, req)
 	declared, err := declaredBy(ctx, u.pass, req, x)
 	verdict := u.acceptance(ctx, req, x, lifecycle.Classify(req, x, declared))
 	now := u.Clock.Now()
@@ -169,7 +169,7 @@ func (u *run) fail(req rest.Request, x rest.Exchange, verdict lifecycle.Verdict)
 
 // redact takes out every secret that this pass has in its hands: servers repeat what they were sent.
 func (u *run) redact(text string) string {
-	hidden := slices.Concat(slices.Collect(maps.Values(u.secrets)), u.concealed)
+	hidden := slices.Concat(slices.Collect(maps.Values(u.secrets)), u.concealed, u.sensitive)
 	text = redact.Hide(text, hidden)
 	if u.endpoint != nil {
 		text = u.endpoint.Redact(text)

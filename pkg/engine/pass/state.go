@@ -56,7 +56,7 @@ func (u *run) projected(values map[string]any) []status.Projection {
 		if err != nil {
 			value = nil
 		}
-		out = append(out, status.Projection{Path: path, Value: value})
+		out = append(out, status.Projection{Path: path, Value: u.scrubbed(value)})
 	}
 	return out
 }
