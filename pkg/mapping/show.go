@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -27,25 +26,10 @@ const (
 func (f *fieldPlan) differs(want, got any) Difference {
 	d := Difference{Path: f.written}
 	if !f.hidden {
-		path, wanted, observed := f.narrow(f.to, want, got)
-		d.Detail = fmt.Sprintf("%s (found %s, wanted %s)", path, shown(observed), shown(wanted))
+		n := f.narrow(want, got)
+		d.Detail = fmt.Sprintf("%s (found %s, wanted %s)", n.place, shown(n.observed), shown(n.wanted))
 	}
 	return d
-}
-
-// narrow goes down to the first place inside an object that differs.
-func (f *fieldPlan) narrow(at bodyPath, want, got any) (path bodyPath, wanted, observed any) {
-	wish, isObject := want.(map[string]any)
-	has, wasObject := got.(map[string]any)
-	if !isObject || !wasObject {
-		return at, want, got
-	}
-	for _, key := range slices.Sorted(maps.Keys(wish)) {
-		if !equalValues(f.compare, wish[key], has[key]) {
-			return f.narrow(below(at, key), wish[key], has[key])
-		}
-	}
-	return at, want, got
 }
 
 // shown writes a value for people.

@@ -9,20 +9,38 @@ import (
 
 func TestADifferenceShowsBothValues(t *testing.T) {
 	t.Parallel()
+	const pairs = v1alpha1.Expression("[{'k': 'a', 'v': 1}, {'k': 'b', 'v': 2}]")
 	long := strings.Repeat("x", 200)
 	for name, tc := range map[string]struct {
 		field          v1alpha1.Field
 		observed, want string
 	}{
-		"a text":                         {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":"other"}`, `d (found "other", wanted "first")`},
-		"nothing there":                  {v1alpha1.Field{To: "d", From: "spec.description"}, `{}`, `d (found nothing, wanted "first")`},
-		"nothing wanted":                 {v1alpha1.Field{To: "d", From: "spec.endpointRef", Nulls: v1alpha1.NullsRemove}, `{"d":7}`, `d (found 7, wanted nothing)`},
-		"the place inside an object":     {v1alpha1.Field{To: "c", From: "spec.free"}, `{"c":{"a":1,"b":{"x":2,"token":"s3cr3t"}}}`, `c.b.x (found 2, wanted 3)`},
-		"an object for a text":           {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":{"token":"s3cr3t"}}`, `d (found an object, wanted "first")`},
-		"what is beside the wanted keys": {v1alpha1.Field{To: "c", From: "spec.free", Compare: v1alpha1.CompareWhole}, `{"c":{"a":1,"b":{"x":3},"token":"s3cr3t"}}`, `c (found an object, wanted an object)`},
-		"a short list":                   {v1alpha1.Field{To: "t", From: "spec.tags", Compare: v1alpha1.CompareSet}, `{"t":["a"]}`, `t (found ["a"], wanted ["b","a"])`},
-		"a list of objects":              {v1alpha1.Field{To: "t", From: "spec.tags"}, `{"t":[{"token":"s3cr3t"}]}`, `t (found a list of 1, wanted ["b","a"])`},
-		"a long text":                    {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":"` + long + `"}`, `d (found "` + long[:47] + `…, wanted "first")`},
+		"a text":                          {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":"other"}`, `d (found "other", wanted "first")`},
+		"nothing there":                   {v1alpha1.Field{To: "d", From: "spec.description"}, `{}`, `d (found nothing, wanted "first")`},
+		"nothing wanted":                  {v1alpha1.Field{To: "d", From: "spec.endpointRef", Nulls: v1alpha1.NullsRemove}, `{"d":7}`, `d (found 7, wanted nothing)`},
+		"the place inside an object":      {v1alpha1.Field{To: "c", From: "spec.free"}, `{"c":{"a":1,"b":{"x":2,"token":"s3cr3t"}}}`, `c.b.x (found 2, wanted 3)`},
+		"an object for a text":            {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":{"token":"s3cr3t"}}`, `d (found an object, wanted "first")`},
+		"what is beside the wanted keys":  {v1alpha1.Field{To: "c", From: "spec.free", Compare: v1alpha1.CompareWhole}, `{"c":{"a":1,"b":{"x":3},"token":"s3cr3t"}}`, `c (found an object, wanted an object)`},
+		"a short list":                    {v1alpha1.Field{To: "t", From: "spec.tags", Compare: v1alpha1.CompareSet}, `{"t":["a"]}`, `t (found ["a"], wanted ["b","a"])`},
+		"a list of objects":               {v1alpha1.Field{To: "t", From: "spec.tags"}, `{"t":[{"token":"s3cr3t"}]}`, `t (found a list of 1, wanted ["b","a"])`},
+		"an element of a list of objects": {v1alpha1.Field{To: "t", Value: pairs}, `{"t":[{"k":"a","v":1},{"k":"b","v":9,"token":"s3cr3t"}]}`, `t[1].v (found 9, wanted 2)`},
+		"an element by its key": {
+			v1alpha1.Field{To: "t", Value: pairs, Compare: v1alpha1.CompareMapByKey, Key: "k"},
+			`{"t":[{"k":"b","v":9,"token":"s3cr3t"},{"k":"a","v":1}]}`, `t[b].v (found 9, wanted 2)`,
+		},
+		"other keys": {
+			v1alpha1.Field{To: "t", Value: pairs, Compare: v1alpha1.CompareMapByKey, Key: "k"},
+			`{"t":[{"k":"c","v":2,"token":"s3cr3t"},{"k":"a","v":1}]}`, `t[].k (found ["a","c"], wanted ["a","b"])`,
+		},
+		"a long set": {
+			v1alpha1.Field{To: "t", From: "spec.tags", Compare: v1alpha1.CompareSet},
+			`{"t":["1","2","3","4","5","6","7","8","9"]}`, `t (found a list of 9, wanted ["b","a"])`,
+		},
+		"a long set with much in common": {
+			v1alpha1.Field{To: "t", Value: "lists.range(9).map(i, string(i + 1))", Compare: v1alpha1.CompareSet},
+			`{"t":["1","2","3","4","5","6","7","8","x"]}`, `t (found ["x"], wanted ["9"])`,
+		},
+		"a long text": {v1alpha1.Field{To: "d", From: "spec.description"}, `{"d":"` + long + `"}`, `d (found "` + long[:47] + `…, wanted "first")`},
 	} {
 		const selfText = `{metadata: {name: w1}, spec: {owner: acme, description: first, tags: [b, a], free: {a: 1, b: {x: 3}}}}`
 		p := compiled(t, func(s *v1alpha1.RestMappingSpec) { s.Fields = []v1alpha1.Field{tc.field} })
