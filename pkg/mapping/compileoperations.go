@@ -20,7 +20,7 @@ func (c *compiler) requestVariables(operation rest.Operation, more ...celrules.V
 
 // responseVariables are what may be used to take something from a response.
 func (c *compiler) responseVariables(operation rest.Operation) []celrules.Variable {
-	return slices.Concat([]celrules.Variable{celrules.Response, celrules.Self, celrules.Refs, celrules.Identifiers}, c.partVariables(operation))
+	return slices.Concat([]celrules.Variable{celrules.Response, celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint}, c.partVariables(operation))
 }
 
 func (c *compiler) compileOperations() {

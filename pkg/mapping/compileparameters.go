@@ -76,7 +76,7 @@ func isHeaderValue(text string) bool {
 
 func (c *compiler) compileList(o *v1alpha1.ListOperation) {
 	plan := c.listing(&o.RequestTemplate, o.Method, o.BodyExpression, o.Items, o.Pagination)
-	c.program.list.match = c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Refs, celrules.Identifiers)
+	c.program.list.match = c.require(o.Match, plan.field+".match", celrules.BoolResult, celrules.Item, celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint)
 }
 
 // listing compiles what every list has.

@@ -112,7 +112,7 @@ func (c *compiler) forPart(spec *v1alpha1.Part, field string, elements *expressi
 func (c *compiler) compilePartOperations(plan *partPlan) {
 	o := &c.part.spec.Operations
 	list := c.listing(&o.List.RequestTemplate, o.List.Method, o.List.BodyExpression, o.List.Items, o.List.Pagination)
-	plan.itemKey = c.require(o.List.ItemKey, list.field+".itemKey", celrules.ScalarResult, celrules.Item, celrules.Identifiers, celrules.Parent)
+	plan.itemKey = c.require(o.List.ItemKey, list.field+".itemKey", celrules.ScalarResult, celrules.Item, celrules.Identifiers, celrules.Parent, celrules.Endpoint)
 	for _, name := range list.path.parameters() {
 		if !slices.Contains(c.program.inherited, name) {
 			c.fail(list.field+".path", "{%s} belongs to one element, and the list gives them all; use the mapping's identifiers", name)

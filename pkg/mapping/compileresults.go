@@ -48,7 +48,7 @@ func (c *compiler) checkStatusPath(path bodyPath, field string) *apiextensionsv1
 
 func (c *compiler) compileRules() {
 	if r := c.spec.Ready; r != nil {
-		x := c.require(r.Expression, "spec.ready.expression", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Refs, celrules.Identifiers)
+		x := c.require(r.Expression, "spec.ready.expression", celrules.BoolResult, celrules.Observed, celrules.Self, celrules.Refs, celrules.Identifiers, celrules.Endpoint)
 		message := r.Message
 		if message == "" {
 			message = fmt.Sprintf("the object exists and is not usable yet: %s is false", r.Expression)

@@ -55,30 +55,30 @@ func TestVariablesOfEachExpression(t *testing.T) {
 		"create.bodyExpression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Create.BodyExpression = x }, request + " desired", "%"},
 		"update.bodyExpression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Update.BodyExpression = x }, request + " desired changed observed", "%"},
 		"delete.bodyExpression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Delete.BodyExpression = x }, request + " observed", "%"},
-		"read.select":           {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Read.Select = x }, "response self identifiers", "%"},
-		"create.select":         {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Create.Select = x }, "response self identifiers", "%"},
-		"update.select":         {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Update.Select = x }, "response self identifiers", "%"},
+		"read.select":           {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Read.Select = x }, "response self identifiers endpoint", "%"},
+		"create.select":         {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Create.Select = x }, "response self identifiers endpoint", "%"},
+		"update.select":         {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Operations.Update.Select = x }, "response self identifiers endpoint", "%"},
 		"list.items": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			listing(s, func(o *v1alpha1.ListOperation) { o.Items = x })
-		}, "response self identifiers", "[%]"},
+		}, "response self identifiers endpoint", "[%]"},
 		"list.match": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			listing(s, func(o *v1alpha1.ListOperation) { o.Match = x })
-		}, "item self identifiers", "% == 'x'"},
+		}, "item self identifiers endpoint", "% == 'x'"},
 		"pagination.cursor": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			listing(s, func(o *v1alpha1.ListOperation) {
 				o.Pagination = &v1alpha1.Pagination{Type: v1alpha1.PaginationCursor, CursorParam: "c", Cursor: x}
 			})
-		}, "response self identifiers", "string(%)"},
+		}, "response self identifiers endpoint", "string(%)"},
 		"status.value": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			s.Status = []v1alpha1.StatusField{{To: "url", Value: x}}
 		}, "observed self identifiers endpoint", "%"},
-		"ready.expression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Ready = &v1alpha1.ReadyRule{Expression: x} }, "observed self identifiers", "% == 'x'"},
+		"ready.expression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) { s.Ready = &v1alpha1.ReadyRule{Expression: x} }, "observed self identifiers endpoint", "% == 'x'"},
 		"rules.expression": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			s.Rules = []v1alpha1.Rule{{Expression: x, Message: "m"}}
 		}, "self", "% == 'x'"},
 		"outcomes.when": {func(s *v1alpha1.RestMappingSpec, x v1alpha1.Expression) {
 			s.Outcomes = []v1alpha1.OutcomeRule{{When: x, Outcome: v1alpha1.OutcomeAbsent}}
-		}, "response self identifiers", "% == 'x'"},
+		}, "response self identifiers endpoint", "% == 'x'"},
 	}
 	sources := map[string]string{
 		"self": "self.spec.owner", "identifiers": "identifiers.owner", "endpoint": "endpoint.name", "secrets": "secrets.password",
