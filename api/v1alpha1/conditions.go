@@ -77,6 +77,7 @@ const (
 	ReasonExternalMissing       = "ExternalMissing"
 	ReasonTargetIdentityChanged = "TargetIdentityChanged"
 	ReasonImmutableFieldChanged = "ImmutableFieldChanged"
+	ReasonUpdateIneffective     = "UpdateIneffective"
 	ReasonRecordLost            = "RecordLost"
 	ReasonRecordForeign         = "RecordForeign"
 	ReasonOutputConflict        = "OutputConflict"

@@ -36,6 +36,9 @@ func verifyWrite(f Facts, reason string) Step {
 		if f.Equal && !f.Immutable {
 			return Step{Action: Finish, Reason: v1alpha1.ReasonInSync}
 		}
+		if f.ineffective() {
+			return ineffective()
+		}
 		return Step{Action: Retry, Reason: reason, Message: "the write was accepted, and these fields still differ"}
 	case LookFailed:
 		return Step{Action: Retry, Reason: v1alpha1.ReasonObservationFailed}

@@ -184,6 +184,10 @@ type Facts struct {
 	Settled bool
 	// JustWritten: these very values were written, and accepted, within the consistency window.
 	JustWritten bool
+	// Fruitless counts the updates in a row that the server accepted for these very differences, without any effect; Rested
+	// tells that the pause which the last of them calls for is over.
+	Fruitless int
+	Rested    bool
 	// Quiet: the consistency window of the last write is over, or the object was seen since.
 	Quiet bool
 	// Steady: the consistency window of the last write is over, whatever was seen since.

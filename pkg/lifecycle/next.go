@@ -112,6 +112,8 @@ func found(f Facts) Step {
 		return Step{Action: Finish, Reason: v1alpha1.ReasonDriftReported}
 	case !f.CanUpdate:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "it differs, and the mapping has no update operation; put the field back, or delete the custom resource and create it anew"}
+	case f.ineffective() && !f.Rested && !f.Forced:
+		return ineffective()
 	case f.JustWritten && !f.Forced:
 		return Step{Action: Wait, Reason: v1alpha1.ReasonUpdating, Message: "these values were just written, and reads may lag behind", Delay: DelayConsistency}
 	default:

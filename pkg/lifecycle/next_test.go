@@ -76,6 +76,9 @@ func checkNext(t *testing.T, cases map[string]nextCase) {
 	}
 }
 
+// fruitless: so many updates were accepted without effect.
+func fruitless(n int) func(*Facts) { return func(f *Facts) { f.Fruitless = n } }
+
 func stalls(reason string) Step { return Step{Action: Stall, Reason: reason} }
 func waits(reason string, d Delay) Step {
 	return Step{Action: Wait, Reason: reason, Delay: d}
@@ -96,6 +99,11 @@ func TestNextConverges(t *testing.T) {
 		"what is equal is in sync":                           {facts(record(RecordCreated), equal), finishes(v1alpha1.ReasonInSync)},
 		"what differs is updated":                            {facts(record(RecordCreated), looked(LookFound)), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
 		"what was just written is waited for":                {facts(record(RecordCreated), looked(LookFound), func(f *Facts) { f.JustWritten = true }), waits(v1alpha1.ReasonUpdating, DelayConsistency)},
+		"what has no effect is for a person":                 {facts(record(RecordCreated), looked(LookFound), fruitless(3)), stalls(v1alpha1.ReasonUpdateIneffective)},
+		"what may have an effect is sent again":              {facts(record(RecordCreated), looked(LookFound), fruitless(2)), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"what has no effect is sent again after a rest":      {facts(record(RecordCreated), looked(LookFound), fruitless(3), func(f *Facts) { f.Rested = true }), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"what has no effect is sent when a person wants it":  {facts(record(RecordCreated), looked(LookFound), fruitless(3), func(f *Facts) { f.Forced = true }), Step{Action: SendUpdate, Reason: v1alpha1.ReasonUpdating}},
+		"what has no effect is not sent within the window":   {facts(record(RecordCreated), looked(LookFound), fruitless(3), func(f *Facts) { f.JustWritten = true }), stalls(v1alpha1.ReasonUpdateIneffective)},
 		"drift may only be reported":                         {facts(record(RecordCreated), looked(LookFound), func(f *Facts) { f.Policy.Drift = v1alpha1.DriftReport }), finishes(v1alpha1.ReasonDriftReported)},
 		"without an update a person must act":                {facts(record(RecordCreated), looked(LookFound), func(f *Facts) { f.CanUpdate = false }), stalls(v1alpha1.ReasonImmutableFieldChanged)},
 		"an immutable field stalls":                          {facts(record(RecordCreated), equal, func(f *Facts) { f.Immutable = true }), stalls(v1alpha1.ReasonImmutableFieldChanged)},
@@ -247,6 +255,7 @@ func TestNextAfterUpdate(t *testing.T) {
 	checkNext(t, map[string]nextCase{
 		"it is verified":                      {facts(c, updated(Success)), Step{Action: Observe}},
 		"it is in sync":                       {facts(c, updated(Success), equal), finishes(v1alpha1.ReasonInSync)},
+		"a third one without effect":          {facts(c, updated(Success), looked(LookFound), fruitless(3)), stalls(v1alpha1.ReasonUpdateIneffective)},
 		"a lost answer is looked at later":    {facts(c, updated(Ambiguous)), waits(v1alpha1.ReasonUpdating, DelayConsistency)},
 		"a conflict is looked at again":       {facts(c, updated(Conflict)), retries("")},
 		"what is gone is looked at again":     {facts(c, updated(Absent)), retries("")},

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"hash/fnv"
 
 	"github.com/restmapping/operator/pkg/rest"
 )
@@ -32,12 +33,14 @@ type Comparison struct {
 	// AsSent tells that none of them is in a field that a create sends: a create of this very specification leaves such an
 	// object.
 	AsSent bool
+	// Digest stands for the fields that differ and what is wanted of them. What is observed there has no part in it.
+	Digest uint64
 }
 
 // Compare finds what differs. Only fields that the mapping owns count: never what the server added, never writeOnly
 // fields. A field that cannot be changed counts when the observed object shows its value.
 func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
-	result := Comparison{AsSent: true}
+	result, digest := Comparison{AsSent: true}, fnv.New64a()
 	for i := range s.program.fields {
 		f := &s.program.fields[i]
 		if !f.compared() {
@@ -57,8 +60,14 @@ func (s *Pass) Compare(ctx context.Context, observed any) (Comparison, error) {
 		}
 		if differs {
 			result.note(f, f.differs(want, got), got != nil)
+			wanted, err := encodeJSON([]any{f.written, want})
+			if err != nil {
+				return Comparison{}, err
+			}
+			_, _ = digest.Write(wanted) // never fails (documented by the package)
 		}
 	}
+	result.Digest = digest.Sum64()
 	return result, nil
 }
 

@@ -135,7 +135,7 @@ func (u *run) schedule(step lifecycle.Step, ready readiness) queue.Result {
 			return queue.Result{}
 		}
 		interval := u.interval()
-		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) || u.facts.Underway != nil {
+		if u.facts.Look == lifecycle.LookFound && !ready.ok && !ready.stalled || unbelieved(step) || u.mayTakeEffect(step) || u.facts.Underway != nil {
 			interval = min(interval, notReadyInterval)
 		}
 		if u.comeBack > 0 {

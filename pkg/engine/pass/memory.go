@@ -44,6 +44,8 @@ type memory struct {
 	// acceptedGeneration and acceptedProgram are those of the last update that the server accepted.
 	acceptedGeneration int64
 	acceptedProgram    *mapping.Program
+	// fruitless counts the updates in a row that were accepted for one and the same difference.
+	fruitless fruitless
 	// openUntil is until when a request whose answer was lost may still take effect.
 	openUntil time.Time
 	// requestTime is the endpoint's timeout as last seen.

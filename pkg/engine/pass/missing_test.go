@@ -261,7 +261,7 @@ func TestAnotherIdentityIsNotAnotherObject(t *testing.T) {
 	b.setSpec("one", "name", "second")
 	b.look("one")
 	b.happened("status False TargetIdentityChanged")
-	b.wantMessage("one", v1alpha1.ConditionStalled, "identifiers")
+	b.wantMessage("one", v1alpha1.ConditionStalled, `identifiers: id (created with "first", now "second")`)
 	b.delete("one")
 	b.follow("one", b.gone("one"))
 	b.wantLive(0)

@@ -278,6 +278,8 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 	}
 	u.facts.Equal = len(comparison.Differences) == 0 && !u.secretChanged
 	u.facts.Immutable, u.facts.AsSent = len(comparison.Immutable) > 0, comparison.AsSent
+	u.digest = comparison.Digest
+	u.noteFruitless(comparison.Digest)
 	if stop := u.findStep(ctx); stop != nil {
 		return stop
 	}

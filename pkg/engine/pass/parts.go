@@ -150,18 +150,24 @@ func (r *partsReport) add(p *partRun, step parts.Step) {
 	}
 	for _, waiting := range step.Waiting {
 		r.comeBackIn(p.delay(waiting))
-		r.others = append(r.others, partTrouble{reason: waitingReason(waiting.Delay), message: p.place(waiting.Key) + " is waited for"})
+		r.others = append(r.others, p.waits(waiting))
 	}
 	for _, key := range step.Differs {
 		r.differs = append(r.differs, p.differing(key)...)
 	}
 }
 
-func waitingReason(d lifecycle.Delay) string {
-	if d == lifecycle.DelaySettle {
-		return v1alpha1.ReasonWaitingForSettle
+// waits says what a key is waited for.
+func (p *partRun) waits(w parts.Waiting) partTrouble {
+	place := p.place(w.Key)
+	switch {
+	case w.Delay == lifecycle.DelaySettle:
+		return partTrouble{reason: v1alpha1.ReasonWaitingForSettle, message: place + " is waited for: a create that was sent may still take effect"}
+	case len(p.unlike[w.Key]) > 0:
+		return partTrouble{reason: v1alpha1.ReasonUpdating, message: place + " was just written, and the list may lag behind; fields: " + strings.Join(p.unlike[w.Key], ", ")}
+	default:
+		return partTrouble{reason: v1alpha1.ReasonWaitingForAbsence, message: place + " is waited for: the list does not show it yet, or still"}
 	}
-	return v1alpha1.ReasonWaitingForAbsence
 }
 
 // comeBackIn asks for another look before the interval.

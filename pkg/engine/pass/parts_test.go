@@ -469,3 +469,21 @@ func TestNothingIsMadeWithoutARecord(t *testing.T) {
 	b.untilReady("one")
 	b.wantTeams("dev=write")
 }
+
+// A part that the server keeps as it was is said to be updated, not to be missing, and where it differs.
+func TestAPartThatAnUpdateDoesNotChangeIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newTeamsBench(t)
+	b.create("one", "{size: 3, teams: [{name: dev, role: write}]}")
+	b.untilReady("one")
+	b.advance(time.Minute)
+	b.stubborn()
+	b.setSpec("one", "teams", []any{map[string]any{"name": "dev", "role": "read"}})
+	b.look("one")
+	b.wantCondition("one", v1alpha1.ConditionReady, "Unknown Updating")
+	b.wantMessage("one", v1alpha1.ConditionReady, "parts.teams[dev]: PATCH", "these fields still differ: role")
+	b.advance(2 * time.Second)
+	b.look("one")
+	b.wantCondition("one", v1alpha1.ConditionReady, "Unknown Updating")
+	b.wantMessage("one", v1alpha1.ConditionReady, "parts.teams[dev] was just written", "fields: role")
+}

@@ -3,6 +3,7 @@ package pass
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/restmapping/operator/api/v1alpha1"
@@ -142,7 +143,7 @@ func (p *partRun) created(ctx context.Context, key string, resp *rest.Response) 
 }
 
 func (p *partRun) sendUpdate(ctx context.Context, key string) {
-	own := p.own(key, p.entries()[key])
+	own, unlike := p.own(key, p.entries()[key]), p.unlike[key]
 	p.pass.At(key, own.Identifiers, p.elements[key])
 	req, err := p.pass.UpdateRequest(ctx, own.Object)
 	if err != nil {
@@ -157,7 +158,7 @@ func (p *partRun) sendUpdate(ctx context.Context, key string) {
 	m.acceptedGeneration, m.acceptedProgram = p.obj.GetGeneration(), p.program
 	p.hold(key, requestFailure{operation: rest.Update, verdict: lifecycle.Verdict{
 		Outcome: lifecycle.Failed, Reason: v1alpha1.ReasonUpdating,
-		Message: p.place(key) + ": " + req.Method + " " + req.Route + " was accepted, and it still differs",
+		Message: p.place(key) + ": " + req.Method + " " + req.Route + " was accepted, and these fields still differ: " + strings.Join(unlike, ", "),
 	}})
 	p.Events.Normal(p.obj, "Updated", string(rest.Update), "updated outside: "+p.place(key))
 }

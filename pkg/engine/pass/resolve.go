@@ -137,6 +137,7 @@ func (u *run) resolveIdentifiers(ctx context.Context) *lifecycle.Step {
 		maps.Copy(u.ids, u.record.Identifiers)
 		if !u.facts.Deleting {
 			u.facts.IdentityChanged = differ(chosen, u.ids)
+			u.renamed = renamed(chosen, u.ids)
 		}
 	}
 	switch {
@@ -160,12 +161,18 @@ func (u *run) adoptAnswer() {
 }
 
 func differ(chosen, recorded map[string]string) bool {
-	for name, value := range chosen {
-		if recorded[name] != value {
-			return true
+	return renamed(chosen, recorded) != ""
+}
+
+// renamed names the identifiers that are not as recorded, for people; empty when all are.
+func renamed(chosen, recorded map[string]string) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		if was, is := recorded[name], chosen[name]; was != is {
+			names = append(names, fmt.Sprintf("%s (created with %q, now %q)", name, was, is))
 		}
 	}
-	return false
+	return strings.Join(names, ", ")
 }
 
 // identified tells that every identifier is known.

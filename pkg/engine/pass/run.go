@@ -47,6 +47,10 @@ type run struct {
 	// observed is the object outside as read in this pass; differences are the fields in which it differs.
 	observed    any
 	differences []mapping.Difference
+	// renamed names the identifiers that are not those of the record.
+	renamed string
+	// digest stands for what is wanted of them.
+	digest uint64
 	// immutable are those of them that cannot be changed.
 	immutable []mapping.Difference
 	// secretChanged tells that a write-only value is not what the server was given last; values are all of them, and

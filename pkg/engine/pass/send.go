@@ -77,6 +77,9 @@ func (u *run) sendUpdate(ctx context.Context) *lifecycle.Step {
 	failpoint("before-update-send")
 	resp, stop := u.mutate(ctx, req)
 	failpoint("after-update-send")
+	if o := u.facts.Sent.Outcome; o == lifecycle.Success || o == lifecycle.Accepted {
+		u.mem.fruitless.note(u.digest, u.obj.GetGeneration(), u.program)
+	}
 	if stop != nil || u.facts.Sent.Outcome != lifecycle.Success {
 		return stop
 	}

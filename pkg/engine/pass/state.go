@@ -196,6 +196,9 @@ func (u *run) message(step lifecycle.Step) string {
 	if step.Reason == v1alpha1.ReasonWaitingForDependents {
 		parts = append(parts, u.dependents.Message)
 	}
+	if step.Reason == v1alpha1.ReasonTargetIdentityChanged && u.renamed != "" {
+		parts = append(parts, "identifiers: "+u.redact(u.renamed))
+	}
 	if step.Reason == v1alpha1.ReasonDeletionHeld && u.held != "" {
 		parts = append(parts, u.held)
 	}
