@@ -151,6 +151,10 @@ test-security: controlplane build ## Attack an installed operator: namespaces, i
 test-throttle: controlplane ## 500 custom resources while their server answers 429 for a minute: how many requests, and how long until all are in sync.
 	@THROTTLE_LONG=1 go test -v -count=1 -timeout 15m -tags cluster -run TestAnOverloadedServer ./internal/operator
 
+.PHONY: test-rotation
+test-rotation: controlplane ## Rotate each kind of credential under 100 custom resources that are changed all the time, and revoke the old one.
+	@ROTATE_LONG=1 go test -v -count=1 -timeout 30m -tags cluster -run TestACredentialIsRotated ./internal/operator
+
 .PHONY: test-model
 test-model: ## The long form of the model: every interleaving of two processes, and each safety rule switched off. Prints both tables.
 	@go test ./pkg/lifecycle/parts/ -count=1 -v

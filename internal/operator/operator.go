@@ -180,8 +180,8 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	})
 	meter.Watch(eng)
 	meter.WatchFlows(registry.Flows)
-	registry.Subscribe(func(ref endpoints.Ref) { eng.EndpointChanged(ref.Kind, ref.Namespace) })
-	resolver.Subscribe(func(namespace, _ string) { eng.SecretChanged(namespace) })
+	registry.Subscribe(func(ref endpoints.Ref) { eng.EndpointChanged(ref.Kind, ref.Namespace, ref.Name) })
+	resolver.Subscribe(eng.SecretChanged)
 	controller := &mapping.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Dynamic: c.dynamic,
 		Access: c.kubernetes.AuthorizationV1().SelfSubjectAccessReviews(), Engine: eng, Namespaces: o.WatchNamespaces,

@@ -196,20 +196,22 @@ func (e *Engine) all() []*runner {
 	return runners
 }
 
-// EndpointChanged has the custom resources looked at again that may use this endpoint.
-func (e *Engine) EndpointChanged(kind v1alpha1.EndpointKind, namespace string) {
+// EndpointChanged has the custom resources looked at again that use this endpoint, and those that have not said yet which one
+// they use.
+func (e *Engine) EndpointChanged(kind v1alpha1.EndpointKind, namespace, name string) {
 	for _, r := range e.all() {
 		if r.program().EndpointKind() == kind {
-			r.enqueueNamespace(namespace)
+			r.enqueueWhere(namespace, func(key types.NamespacedName) bool { return r.reconciler.MayUseEndpoint(key, name) })
 		}
 	}
 }
 
-// SecretChanged has the custom resources of a namespace looked at again whose mappings read Secrets.
-func (e *Engine) SecretChanged(namespace string) {
+// SecretChanged has the custom resources looked at again that use this Secret, and those that have not said yet which ones
+// they use.
+func (e *Engine) SecretChanged(namespace, name string) {
 	for _, r := range e.all() {
 		if len(r.program().SecretNames()) > 0 {
-			r.enqueueNamespace(namespace)
+			r.enqueueWhere(namespace, func(key types.NamespacedName) bool { return r.reconciler.MayUseSecret(key, name) })
 		}
 	}
 }

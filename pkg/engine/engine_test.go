@@ -251,17 +251,19 @@ func TestNothingRunsBeforeAndAfter(t *testing.T) {
 	}
 }
 
-func TestAChangeOfAnEndpointBringsBackWhoMayUseIt(t *testing.T) {
+func TestAChangeOfAnEndpointBringsBackWhoUsesIt(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		kind      v1alpha1.EndpointKind
 		namespace string
+		endpoint  string
 		want      []string
 	}{
-		"in a namespace":          {v1alpha1.EndpointKind("RestEndpoint"), "blue", []string{"one"}},
-		"in a namespace without":  {v1alpha1.EndpointKind("RestEndpoint"), "red", nil},
-		"of the whole cluster":    {v1alpha1.EndpointKind("RestEndpoint"), "", []string{"one", "two"}},
-		"of a kind it never uses": {v1alpha1.EndpointKind("ClusterRestEndpoint"), "", nil},
+		"in a namespace":          {v1alpha1.EndpointKind("RestEndpoint"), "blue", "main", []string{"one"}},
+		"another of a namespace":  {v1alpha1.EndpointKind("RestEndpoint"), "blue", "other", nil},
+		"in a namespace without":  {v1alpha1.EndpointKind("RestEndpoint"), "red", "main", nil},
+		"of the whole cluster":    {v1alpha1.EndpointKind("RestEndpoint"), "", "main", []string{"one", "two"}},
+		"of a kind it never uses": {v1alpha1.EndpointKind("ClusterRestEndpoint"), "", "main", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -269,22 +271,28 @@ func TestAChangeOfAnEndpointBringsBackWhoMayUseIt(t *testing.T) {
 			b := newBench(t, thing("blue", "one"), thing("green", "two"))
 			b.apply(spec(compile(t, "")))
 			b.settled("one", "two")
-			b.expectLooks(tc.want, func() { b.engine.EndpointChanged(tc.kind, tc.namespace) })
+			b.expectLooks(tc.want, func() { b.engine.EndpointChanged(tc.kind, tc.namespace, tc.endpoint) })
 		})
 	}
 }
 
-func TestAChangeOfASecretBringsBackWhoMayReadIt(t *testing.T) {
+func TestAChangeOfASecretBringsBackWhoReadsIt(t *testing.T) {
 	t.Parallel()
-	const reads = `  secrets: [{name: password, refExpression: "has(self.spec.ref) ? optional.of(self.spec.ref) : optional.none()", optional: true}]
+	const (
+		reads = `  secrets: [{name: password, refExpression: "{'name': 'mine', 'key': 'k'}"}]
 `
+		readsNone = `  secrets: [{name: password, refExpression: "has(self.spec.ref) ? optional.of(self.spec.ref) : optional.none()", optional: true}]
+`
+	)
 	cases := map[string]struct {
-		more, namespace string
-		want            []string
+		more, namespace, secret string
+		want                    []string
 	}{
-		"of a mapping that reads some":         {reads, "blue", []string{"one"}},
-		"of a mapping that reads none":         {"", "blue", nil},
-		"in a namespace without such resource": {reads, "red", nil},
+		"that is read": {reads, "blue", "mine", []string{"one"}},
+		"another one":  {reads, "blue", "other", nil},
+		"of a resource that reads none at present": {readsNone, "blue", "mine", nil},
+		"of a mapping that reads none":             {"", "blue", "mine", nil},
+		"in a namespace without such resource":     {reads, "red", "mine", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +300,7 @@ func TestAChangeOfASecretBringsBackWhoMayReadIt(t *testing.T) {
 			b := newBench(t, thing("blue", "one"), thing("green", "two"))
 			b.apply(spec(compile(t, tc.more)))
 			b.settled("one", "two")
-			b.expectLooks(tc.want, func() { b.engine.SecretChanged(tc.namespace) })
+			b.expectLooks(tc.want, func() { b.engine.SecretChanged(tc.namespace, tc.secret) })
 		})
 	}
 }

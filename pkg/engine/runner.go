@@ -163,14 +163,14 @@ func (r *runner) serve(s Spec) {
 		r.resume()
 	}
 	if r.deletions.acknowledge(s.Acknowledged) {
-		r.enqueueNamespace("")
+		r.enqueueAll()
 	}
 	if s.Program == r.program() {
 		return
 	}
 	r.reconciler.Serve(s.Program)
 	r.referents.refreshAll()
-	r.enqueueNamespace("")
+	r.enqueueAll()
 }
 
 // Get implements pass.Objects.
@@ -198,12 +198,17 @@ func (r *runner) subscribed() []*fleet.Subscription {
 	return r.subscriptions
 }
 
-// enqueueNamespace has the custom resources of a namespace, or all, looked at without haste.
-func (r *runner) enqueueNamespace(namespace string) {
+func (r *runner) enqueueAll() {
+	r.enqueueWhere("", func(types.NamespacedName) bool { return true })
+}
+
+// enqueueWhere has those custom resources of a namespace, or of all, looked at without haste that a change concerns.
+func (r *runner) enqueueWhere(namespace string, concerned func(types.NamespacedName) bool) {
 	for _, s := range r.subscribed() {
 		for _, obj := range s.List() {
-			if namespace == "" || obj.GetNamespace() == namespace {
-				r.workers.Add(queue.Options{Priority: queue.PriorityLow}, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+			key := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			if (namespace == "" || key.Namespace == namespace) && concerned(key) {
+				r.workers.Add(queue.Options{Priority: queue.PriorityLow}, key)
 			}
 		}
 	}

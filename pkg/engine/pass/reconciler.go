@@ -20,6 +20,7 @@ type Reconciler struct {
 	Config
 	program  atomic.Pointer[mapping.Program]
 	memories *memories
+	usage    *usage
 	// hashKey is of this process alone, for hashes that never leave its memory.
 	hashKey []byte
 }
@@ -28,7 +29,7 @@ var _ queue.Handler = (*Reconciler)(nil)
 
 // New gives a Reconciler that serves this program.
 func New(config Config, program *mapping.Program) *Reconciler {
-	r := &Reconciler{Config: config, memories: newMemories(), hashKey: newHashKey()}
+	r := &Reconciler{Config: config, memories: newMemories(), usage: newUsage(), hashKey: newHashKey()}
 	r.program.Store(program)
 	return r
 }
@@ -98,6 +99,7 @@ func (r *Reconciler) gone(ctx context.Context, key types.NamespacedName) queue.R
 		r.Claims.Drop(m.uid)
 		r.memories.forget(key)
 	}
+	r.usage.forget(key)
 	r.tell(Summary{Key: key, Gone: true})
 	return queue.Result{}
 }

@@ -67,6 +67,7 @@ func (u *run) resolveEndpoint(ctx context.Context) *lifecycle.Step {
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
 	}
+	u.usage.noteEndpoint(u.key, name)
 	u.endpoint, err = u.Endpoints.Resolve(ctx, u.program.EndpointKind(), u.key.Namespace, name)
 	if err != nil {
 		return unavailable(err, v1alpha1.ReasonEndpointNotReady)
@@ -92,6 +93,13 @@ func (u *run) resolveSecrets(ctx context.Context) *lifecycle.Step {
 	refs, err := u.program.SecretRefs(ctx, u.self)
 	if err != nil && !u.facts.Deleting {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
+	}
+	if err == nil {
+		names := make([]string, len(refs))
+		for i, ref := range refs {
+			names[i] = ref.Name
+		}
+		u.usage.noteSecrets(u.key, names)
 	}
 	u.secrets = make(map[string]string, len(refs))
 	for _, ref := range refs {
