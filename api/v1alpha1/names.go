@@ -18,6 +18,9 @@ const (
 	// AcknowledgeDeletionsAnnotation on a mapping lets deletions go on that are held back; its value is the time since when they
 	// are, as the mapping's status says it.
 	AcknowledgeDeletionsAnnotation = Group + "/acknowledge-deletions"
+	// AcknowledgeChangeAnnotation on a mapping lets a generation serve that would change many objects outside; its value is the
+	// generation's number.
+	AcknowledgeChangeAnnotation = Group + "/acknowledge-change"
 	// AllowReadLabel on a Secret, with the value "true", lets the operator read it.
 	AllowReadLabel = Group + "/allow-read"
 	// OutputLabel, with the value "true", is on every Secret and ConfigMap that the operator wrote as an output.

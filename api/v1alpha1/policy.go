@@ -100,13 +100,16 @@ type Guard struct {
 	MaxPercent *int32 `json:"maxPercent,omitempty"`
 }
 
+// IsOff tells that the guard never holds.
+func (g *Guard) IsOff() bool { return g != nil && g.Mode == GuardOff }
+
 // Holds tells whether so many of so many objects are too many.
 func (g *Guard) Holds(some, all int) bool {
 	objects, percent := DefaultGuardObjects, DefaultGuardPercent
+	if g.IsOff() {
+		return false
+	}
 	if g != nil {
-		if g.Mode == GuardOff {
-			return false
-		}
 		if g.MaxObjects != nil {
 			objects = int(*g.MaxObjects)
 		}
@@ -145,6 +148,9 @@ type Policy struct {
 	// +kubebuilder:default=Stall
 	// +kubebuilder:validation:Enum=Stall;Replace
 	Immutable ImmutablePolicy `json:"immutable,omitempty"`
+	// ChangeGuard holds a new generation of the mapping back that would change many objects outside.
+	// +optional
+	ChangeGuard *Guard `json:"changeGuard,omitempty"`
 	// DeleteGuard holds deletions outside back when many custom resources are deleted within five minutes.
 	// +optional
 	DeleteGuard *Guard `json:"deleteGuard,omitempty"`

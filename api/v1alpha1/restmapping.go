@@ -247,12 +247,40 @@ type RestMappingStatus struct {
 	// Objects counts the custom resources of the mapping.
 	// +optional
 	Objects *ObjectCounts `json:"objects,omitempty"`
+	// ChangePlan says what the newest generation would change outside, while it waits because of that.
+	// +optional
+	ChangePlan *ChangePlan `json:"changePlan,omitempty"`
 	// HeldDeletions says which deletions outside wait for a person.
 	// +optional
 	HeldDeletions *HeldDeletions `json:"heldDeletions,omitempty"`
 	// Summary is "ready/total", for kubectl get.
 	// +optional
 	Summary string `json:"summary,omitempty"`
+}
+
+// ChangePlan is what a new generation would change outside, found out by looking alone. Where there are more than a thousand custom
+// resources, the numbers are drawn from a sample.
+type ChangePlan struct {
+	// Generation is the one that waits. It is what acknowledges it.
+	Generation int64 `json:"generation"`
+	// Objects is how many custom resources there are.
+	Objects int32 `json:"objects"`
+	// Changes is of how many the object outside would be changed, Unknown of how many that could not be found out.
+	Changes int32 `json:"changes"`
+	Unknown int32 `json:"unknown"`
+	// Operations are what would be done, the most frequent first: Create, Update, Delete, Replace, Adopt, OtherObject (the
+	// requests would be about another object), Abandon (no longer served), Stop (with the reason), each also of a part.
+	// +optional
+	// +listType=atomic
+	Operations []string `json:"operations,omitempty"`
+	// Fields are some of the fields that would change.
+	// +optional
+	// +listType=atomic
+	Fields []string `json:"fields,omitempty"`
+	// Names are some of the custom resources, as namespace/name.
+	// +optional
+	// +listType=atomic
+	Names []string `json:"names,omitempty"`
 }
 
 // HeldDeletions are deletions outside that wait for a person.

@@ -104,6 +104,79 @@ func TestABadEditOutlivesARestart(t *testing.T) {
 	kind.CheckAll()
 }
 
+// TestAnEditOfManyObjectsWaits: what an edit of a mapping would do to many objects is found out by looking alone, and held until
+// a person has said that it is meant; also over a restart, with the former generation putting back what changes outside.
+func TestAnEditOfManyObjectsWaits(t *testing.T) {
+	l := lab.New(t)
+	const objects = 12
+	server := l.NewServer([]restfake.Collection{upsertThings})
+	kind := l.NewKind("")
+	kind.Endpoint(server.URL, "  timeout: 2s")
+	kind.Mapping(upsertMapping)
+	for i := range objects {
+		kind.Create(fmt.Sprintf("n%d", i), "{size: 3}")
+	}
+	for i := range objects {
+		kind.Ready(fmt.Sprintf("n%d", i))
+	}
+	edit := func(from, to string) {
+		body := strings.Replace(upsertMapping, from, to, 1)
+		if body == upsertMapping {
+			t.Fatalf("%s does not stand in the mapping", from)
+		}
+		l.Apply("%s", kind.MappingYAML(kind.GVR.Resource, "", serverEndpoint, body))
+	}
+	writes := func() int { return server.Count("", "") - server.Count("GET", "") }
+	server.Forget()
+	edit("{from: spec.size, to: size}", "{value: self.spec.size + 1, to: size}")
+	held := func(says ...string) {
+		l.Eventually("the edit is held", func() string {
+			message := kind.MappingCondition("Stalled", "True", "ChangeHeld")
+			for _, part := range says {
+				if !strings.Contains(message, part) {
+					return fmt.Sprintf("%q is missing in: %s", part, message)
+				}
+			}
+			return ""
+		})
+	}
+	held("generation 2 would change 12 of 12 objects", "12 Update", "fields size", "acknowledge-change=2", "generation 1 goes on serving")
+	if n := writes(); n != 0 {
+		t.Errorf("%d requests that change something: %v", n, server.Counts())
+	}
+	l.Stop()
+	if err := server.Change("/things/n0", func(fields map[string]any) { fields["size"] = 9.0 }); err != nil {
+		t.Fatal(err)
+	}
+	server.Forget()
+	l.Start()
+	l.Eventually("what was changed outside is put back as the former generation says", func() string {
+		if object, ok := server.Get("/things/n0"); !ok || fmt.Sprint(object.Fields["size"]) != "3" {
+			return fmt.Sprint(object)
+		}
+		return ""
+	})
+	kind.MappingCondition("Ready", "False", "ChangeHeld")
+	if n := writes(); n != 1 {
+		t.Errorf("%d requests that change something: %v", n, server.Counts())
+	}
+	edit(`delete: {path: "/things/{id}"}`, `delete: {path: "/things/{id}/all"}`) // a further edit is judged anew
+	held("12 OtherObject", "acknowledge-change=3")
+	edit("{from: spec.size, to: size}", "{value: self.spec.size + 2, to: size}")
+	held("12 Update", "acknowledge-change=4")
+	part{kind, l, server}.annotateMapping(t, "restmapping.dev/acknowledge-change", "4")
+	kind.MappingCondition("Ready", "True", "Serving")
+	l.Eventually("all is as the last edit says", func() string {
+		for i := range objects {
+			if object, _ := server.Get(fmt.Sprintf("/things/n%d", i)); fmt.Sprint(object.Fields["size"]) != "5" {
+				return fmt.Sprint(object)
+			}
+		}
+		return ""
+	})
+	kind.CheckAll()
+}
+
 // TestStopLetsACreateEnd: a create that is under way when the operator is told to stop is finished and recorded, for each
 // class of create safety; after the restart nothing is doubled.
 func TestStopLetsACreateEnd(t *testing.T) {

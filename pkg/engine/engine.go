@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,6 +63,7 @@ type Engine struct {
 	since   time.Time
 	ctx     context.Context //nolint:containedctx // the process's own, from Start to stop: runners outlive the calls that make them
 	runners map[string]*runner
+	plans   map[string]*planning
 	stopped bool
 
 	claims    *pass.Claims
@@ -72,7 +75,7 @@ var ErrNotRunning = errors.New("the engine is not running")
 
 // New gives an engine that runs nothing yet.
 func New(cfg Config) *Engine {
-	return &Engine{cfg: cfg, runners: map[string]*runner{}, claims: pass.NewClaims()}
+	return &Engine{cfg: cfg, runners: map[string]*runner{}, plans: map[string]*planning{}, claims: pass.NewClaims()}
 }
 
 // Start lets mappings run until ctx ends, then stops them all and waits for their passes, at most the drain time.
@@ -95,10 +98,14 @@ func (e *Engine) stop() error {
 	for _, r := range e.runners {
 		runners = append(runners, r)
 	}
-	e.runners = map[string]*runner{}
+	plans := slices.Collect(maps.Values(e.plans))
+	e.runners, e.plans = map[string]*runner{}, map[string]*planning{}
 	e.mu.Unlock()
 	errs := make([]error, len(runners))
 	var wg sync.WaitGroup
+	for _, p := range plans {
+		wg.Go(p.stop)
+	}
 	for i, r := range runners {
 		wg.Go(func() { errs[i] = r.stop() })
 	}
@@ -145,6 +152,7 @@ func (e *Engine) place(spec Spec) (current, fresh *runner, err error) {
 
 // Remove stops a mapping and waits for its passes. Nothing is deleted outside. An unknown name is no error.
 func (e *Engine) Remove(name string) error {
+	e.EndPlan(name)
 	e.mu.Lock()
 	found, ok := e.runners[name]
 	delete(e.runners, name)

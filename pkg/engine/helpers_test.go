@@ -87,9 +87,13 @@ func compact(t *testing.T, obj *unstructured.Unstructured) *fleet.Object {
 type outside struct {
 	mu    sync.Mutex
 	looks map[string]int
+	// methods counts requests by method.
+	methods map[string]int
 	// hold, when set, keeps each request until it is closed; held tells that one is kept.
 	hold chan struct{}
 	held chan struct{}
+	// fail makes every request end without an answer.
+	fail atomic.Bool
 	// done counts requests that came to their end with a context that was alive.
 	done atomic.Int64
 }
@@ -102,6 +106,7 @@ func (o *outside) Resolve(context.Context, v1alpha1.EndpointKind, string, string
 func (o *outside) Do(ctx context.Context, req rest.Request) rest.Exchange {
 	o.mu.Lock()
 	o.looks[req.Path]++
+	o.methods[req.Method]++
 	o.mu.Unlock()
 	if o.hold != nil {
 		select {
@@ -115,6 +120,9 @@ func (o *outside) Do(ctx context.Context, req rest.Request) rest.Exchange {
 	}
 	if ctx.Err() == nil {
 		o.done.Add(1)
+	}
+	if o.fail.Load() {
+		return rest.Exchange{Failure: &rest.Failure{Kind: rest.TimedOut, Message: "no answer"}}
 	}
 	return rest.Exchange{Response: &rest.Response{Status: 404}}
 }
@@ -161,7 +169,7 @@ func newBench(t *testing.T, objects ...runtime.Object) *bench {
 func newBenchWith(t *testing.T, change func(*Config), objects ...runtime.Object) *bench {
 	t.Helper()
 	b := &bench{
-		T: t, outside: &outside{looks: map[string]int{}, held: make(chan struct{}, 1)},
+		T: t, outside: &outside{looks: map[string]int{}, methods: map[string]int{}, held: make(chan struct{}, 1)},
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			thingsGVR: "ThingList", thingsGVR.GroupResource().WithVersion("v2"): "ThingList",
 		}, objects...),

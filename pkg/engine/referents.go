@@ -113,6 +113,18 @@ func (x *referents) lastError() error {
 	return nil
 }
 
+// read tells that all objects of the kinds that are referred to were seen once.
+func (x *referents) read() bool {
+	for _, kind := range x.kinds {
+		for _, s := range kind.subscribed() {
+			if !s.HasSynced() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // onEvent has those looked at who refer to an object that has become ready, or is ready and has changed. An object that
 // goes, or is not ready for a while, is no reason: whoever needs it finds that out when it is time.
 func (x *referents) onEvent(kind *referentKind) func(fleet.Event) {

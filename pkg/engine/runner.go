@@ -99,6 +99,16 @@ func newRunner(e *Engine, spec Spec) *runner {
 // start begins to watch and to work. It does not wait for the watch. The workers come last: a custom resource that a
 // worker cannot find in the subscriptions counts as gone.
 func (r *runner) start() error {
+	if err := r.watch(); err != nil {
+		return err
+	}
+	r.workers.Start(r.ctx)
+	r.resumeReferred() // the watches may have been in sync before all were there
+	return nil
+}
+
+// watch begins to watch.
+func (r *runner) watch() error {
 	if err := r.referents.watch(); err != nil {
 		return err
 	}
@@ -115,8 +125,6 @@ func (r *runner) start() error {
 	r.mu.Lock()
 	r.complete = true
 	r.mu.Unlock()
-	r.workers.Start(r.ctx)
-	r.resumeReferred() // the watches may have been in sync before all were there
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (c *compiler) compilePolicy() {
 		Immutable:  orDefault(p.Immutable, v1alpha1.ImmutableStall),
 		Management: orDefault(p.Management, v1alpha1.ManagementFull),
 
-		DeleteGuard: p.DeleteGuard,
+		ChangeGuard: p.ChangeGuard, DeleteGuard: p.DeleteGuard,
 	}
 }
 

@@ -43,6 +43,16 @@ func (s *Pass) DeleteRequest(ctx context.Context, observed any) (rest.Request, e
 	return s.request(ctx, plan, observed)
 }
 
+// Path gives the path of an operation for the identifiers that are known now. An operation that the mapping does not declare
+// is a *NotDeclaredError, an identifier that is missing or cannot stand in a path an *IdentifierError.
+func (s *Pass) Path(operation rest.Operation) (string, error) {
+	plan, err := s.plan(operation)
+	if err != nil {
+		return "", err
+	}
+	return plan.path.render(s.identifiers, plan.field+".path")
+}
+
 func (s *Pass) plan(operation rest.Operation) (*operationPlan, error) {
 	plan := s.program.operations[operation]
 	if plan == nil {

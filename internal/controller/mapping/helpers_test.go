@@ -110,6 +110,9 @@ type fakeEngine struct {
 	states  map[string]engine.State
 	removed []string
 	fail    error
+	// plan is what every new generation would change; planned are the generations that were asked about.
+	plan    engine.Plan
+	planned []int64
 	// next is the state of a mapping that begins to run.
 	next engine.State
 }
@@ -125,6 +128,15 @@ func (e *fakeEngine) Apply(spec engine.Spec) error {
 	}
 	return nil
 }
+
+// Plan implements Engine.
+func (e *fakeEngine) Plan(spec engine.Spec) (engine.Plan, error) {
+	e.planned = append(e.planned, spec.Program.Generation())
+	return e.plan, e.fail
+}
+
+// EndPlan implements Engine.
+func (e *fakeEngine) EndPlan(string) {}
 
 // Remove implements Engine.
 func (e *fakeEngine) Remove(name string) error {

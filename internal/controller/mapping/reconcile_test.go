@@ -289,6 +289,7 @@ func TestAnInvalidMappingListsItsErrors(t *testing.T) {
 		t.Errorf("errors %+v", m.Status.ExpressionErrors)
 	}
 	wantEqual(t, "accepted generation", int64(2), m.Status.AcceptedGeneration)
+	b.engine.plan = engine.Plan{Done: true}
 	m.Spec.Fields[0].From, m.Generation = "spec.size", 4
 	if err := b.client.Update(t.Context(), m); err != nil {
 		t.Fatal(err)

@@ -17,8 +17,15 @@ import (
 	"github.com/restmapping/operator/pkg/engine"
 )
 
+// Planner is what the controller asks about a generation that does not serve yet.
+type Planner interface {
+	Plan(spec engine.Spec) (engine.Plan, error)
+	EndPlan(name string)
+}
+
 // Engine is what the controller asks of the engine.
 type Engine interface {
+	Planner
 	Apply(spec engine.Spec) error
 	Remove(name string) error
 	State(name string) (engine.State, bool)
@@ -164,6 +171,13 @@ func (r *Reconciler) run(ctx context.Context, c candidate, rep *report) error {
 		rep.denied(denied, strings.Join(rules, " and "))
 		return r.goOn(ctx, c.m, rep)
 	}
+	if free, err := r.passesGuard(ctx, c, rep); err != nil || !free {
+		if err == nil {
+			_, err = r.serveFormer(ctx, c.m)
+		}
+		return err
+	}
+	r.Engine.EndPlan(c.m.Name)
 	if state, err = r.apply(ctx, c); err != nil {
 		return err
 	}
@@ -185,9 +199,8 @@ func (r *Reconciler) goOn(ctx context.Context, m *v1alpha1.RestMapping, rep *rep
 
 // apply has the engine serve a candidate.
 func (r *Reconciler) apply(ctx context.Context, c candidate) (engine.State, error) {
-	spec := specOf(c)
-	var err error
-	if spec.Referrers, err = r.referrers(ctx, c.m); err != nil {
+	spec, err := r.specOf(ctx, c)
+	if err != nil {
 		return engine.State{}, err
 	}
 	if err := r.Engine.Apply(spec); err != nil {

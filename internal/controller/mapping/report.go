@@ -20,6 +20,8 @@ type report struct {
 	program *mapping.Program
 	errors  []v1alpha1.ExpressionError
 	state   *engine.State
+	// plan is what the generation would change, while it waits because of that.
+	plan *v1alpha1.ChangePlan
 	// serves tells that the generation serves from now on.
 	serves bool
 	// again asks for another look after this time; zero for none.

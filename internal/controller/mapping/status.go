@@ -32,7 +32,7 @@ func (r *Reconciler) write(ctx context.Context, m *v1alpha1.RestMapping, rep *re
 func (r *report) summarise() {
 	s := &r.m.Status
 	s.ObservedGeneration = r.m.Generation
-	s.ExpressionErrors = r.errors
+	s.ExpressionErrors, s.ChangePlan = r.errors, r.plan
 	r.describeProgram(s)
 	r.count(s)
 	for _, c := range []metav1.Condition{r.targetCompatible, r.accepted, r.watching, r.ready()} {

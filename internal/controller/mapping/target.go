@@ -149,7 +149,8 @@ func StripSchemas(object any) (any, error) {
 
 func kindKey(group, kind string) string { return kind + "." + group }
 
-func specOf(c candidate) engine.Spec {
+// specOf is what the engine is to run.
+func (r *Reconciler) specOf(ctx context.Context, c candidate) (engine.Spec, error) {
 	m, t := c.m, c.target
 	spec := engine.Spec{
 		Name: m.Name, GVR: t.gvr, Selector: selectorOf(m), Namespaced: t.schema.Namespaced, Program: c.program,
@@ -163,7 +164,9 @@ func specOf(c candidate) engine.Spec {
 			Input: ref.declared.Name, GVR: ref.gvr, Namespaced: ref.schema.Namespaced, Incarnation: ref.incarnation(),
 		})
 	}
-	return spec
+	var err error
+	spec.Referrers, err = r.referrers(ctx, m)
+	return spec, err
 }
 
 // incarnation tells one state of a CRD from another. A watch that stood before a change of the schema goes on giving

@@ -91,6 +91,10 @@ func (p *partRun) work(ctx context.Context) parts.Step {
 		if step.Key != "" && step.Action != parts.Create { // the intent of a create has told
 			p.last = step.Last
 		}
+		if p.plans && step.Action != parts.List && step.Action != parts.End {
+			p.foreseen = append(p.foreseen, foreseenPart(p.part.Name(), step))
+			return parts.Step{Action: parts.End}
+		}
 		switch step.Action {
 		case parts.List:
 			p.lookAgain()

@@ -90,6 +90,9 @@ type run struct {
 	sensitive []string
 	// denied tells that the API server forbade what an output needs.
 	denied bool
+	// plans tells that the pass ends where it would send or write something; foreseen is what it would do with the parts.
+	plans    bool
+	foreseen []string
 }
 
 // requestFailure is a request that did not succeed, for the status.
@@ -129,6 +132,9 @@ func (u *run) loop(ctx context.Context) lifecycle.Step {
 		}
 		if step.Terminal() {
 			return u.thenParts(ctx, step)
+		}
+		if u.plans && !onlyLooks(step.Action) {
+			return step
 		}
 		if stop := u.partsBefore(ctx, step); stop != nil {
 			return *stop
