@@ -2,6 +2,7 @@
 # Builds the servers that tests and the demo run against into bin/, from Go modules alone.
 #
 #   hack/build.sh controlplane   etcd, kube-apiserver, kube-controller-manager, kubectl, helm
+#   hack/build.sh node           kubelet, kube-scheduler, kube-proxy; Debian's containerd, runc and CNI plugins, where apt-get is there
 #   hack/build.sh gitea          Gitea with SQLite, and its templates
 #   hack/build.sh others         PocketBase, Toxiproxy
 #   hack/build.sh packages       Debian's RabbitMQ, LXD and Alertmanager, where apt-get and the rights are there
@@ -52,18 +53,53 @@ build() {
   echo "[$position] $name: done in $((SECONDS - began)) s"
 }
 
+# kubernetes_flags prints the linker's flags. Without a version the server calls itself v0.0.0, which clients cannot work with.
+kubernetes_flags() {
+  local version
+  version=$(cd "$root/e2e/controlplane" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
+  echo "-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/client-go/pkg/version.gitVersion=$version"
+}
+
 controlplane() {
-  local dir=$root/e2e/controlplane version flags
+  local dir=$root/e2e/controlplane flags
   export CGO_ENABLED=0
   mkdir -p "$stamps"
-  version=$(cd "$dir" && go list -m -f '{{.Version}}' k8s.io/kubernetes)
-  # Without a version the server calls itself v0.0.0, which clients cannot work with.
-  flags="-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/client-go/pkg/version.gitVersion=$version"
+  flags=$(kubernetes_flags)
   build 1/5 etcd "$dir" go.etcd.io/etcd/server/v3 -ldflags "$flags"
   build 2/5 kube-apiserver "$dir" k8s.io/kubernetes/cmd/kube-apiserver -ldflags "$flags"
   build 3/5 kubectl "$dir" k8s.io/kubernetes/cmd/kubectl -ldflags "$flags"
   build 4/5 kube-controller-manager "$dir" k8s.io/kubernetes/cmd/kube-controller-manager -ldflags "$flags"
   build 5/5 helm "$dir" helm.sh/helm/v4/cmd/helm -ldflags "$flags"
+}
+
+# node builds what a node needs beside the control plane, and installs what Debian has of it.
+node() {
+  local dir=$root/e2e/controlplane flags
+  export CGO_ENABLED=0
+  mkdir -p "$stamps"
+  flags=$(kubernetes_flags)
+  build 1/4 kube-scheduler "$dir" k8s.io/kubernetes/cmd/kube-scheduler -ldflags "$flags"
+  build 2/4 kubelet "$dir" k8s.io/kubernetes/cmd/kubelet -ldflags "$flags"
+  build 3/4 kube-proxy "$dir" k8s.io/kubernetes/cmd/kube-proxy -ldflags "$flags"
+  node_packages
+}
+
+# node_packages installs Debian's packages for a node that are missing. Where they cannot be installed the tests say so.
+node_packages() {
+  local missing=()
+  command -v containerd >/dev/null || missing+=(containerd)
+  command -v runc >/dev/null || missing+=(runc)
+  [[ -x /usr/lib/cni/ptp || -x /opt/cni/bin/ptp ]] || missing+=(containernetworking-plugins)
+  command -v iptables >/dev/null || missing+=(iptables)
+  command -v conntrack >/dev/null || missing+=(conntrack)
+  if ((${#missing[@]} == 0)); then
+    echo "[4/4] containerd, runc, the CNI plugins, iptables and conntrack are installed"
+  elif ((EUID != 0)) || ! command -v apt-get >/dev/null; then
+    echo "[4/4] not installed: ${missing[*]}"
+  else
+    echo "[4/4] ${missing[*]}: installing with apt-get ..."
+    install_quietly "${missing[@]}"
+  fi
 }
 
 gitea() {
@@ -135,9 +171,9 @@ install_quietly() {
 }
 
 case ${1:-} in
-controlplane | gitea | others | packages) "$1" ;;
+controlplane | node | gitea | others | packages) "$1" ;;
 *)
-  sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
+  sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
   exit 2
   ;;
 esac

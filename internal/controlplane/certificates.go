@@ -31,6 +31,8 @@ type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
 	pem         []byte
+	// addresses are further ones that its servers answer at.
+	addresses []net.IP
 }
 
 // pair is a certificate with its key, both in PEM.
@@ -68,7 +70,7 @@ func (a *authority) issue(user string, groups ...string) (pair, error) {
 	template.Subject.Organization = groups
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 1)}
+	template.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 1)}, a.addresses...)
 	template.DNSNames = []string{"localhost", "kubernetes.default.svc"}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {
@@ -113,15 +115,18 @@ type credentials struct {
 
 func (c *credentials) path(name string) string { return filepath.Join(c.dir, name) }
 
-// writeCredentials makes new certificates below dir. The key that signs ServiceAccount tokens is kept when it is there
+// writeCredentials makes new certificates below dir, also for the nodes' address where there is one. The key that signs ServiceAccount tokens is kept when it is there
 // already, so that tokens stay valid when a control plane starts again on old data.
-func writeCredentials(dir string) (*credentials, error) {
+func writeCredentials(dir, nodeAddress string) (*credentials, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of certificates: %w", err)
 	}
 	ca, err := newAuthority()
 	if err != nil {
 		return nil, err
+	}
+	if address := net.ParseIP(nodeAddress); address != nil {
+		ca.addresses = append(ca.addresses, address)
 	}
 	server, err := ca.issue("kube-apiserver")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, err := writeCredentials(dir)
+	first, err := writeCredentials(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := writeCredentials(dir)
+	second, err := writeCredentials(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestCertificatesServeLoopbackAndNameTheGroup(t *testing.T) {
+func TestCertificatesServeAllAddressesAndNameTheGroup(t *testing.T) {
 	t.Parallel()
-	c, err := writeCredentials(t.TempDir())
+	c, err := writeCredentials(t.TempDir(), "172.30.99.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestCertificatesServeLoopbackAndNameTheGroup(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.ca)
-	for _, name := range []string{"127.0.0.1", "localhost", "kubernetes.default.svc"} {
+	for _, name := range []string{"127.0.0.1", "10.0.0.1", "172.30.99.1", "localhost", "kubernetes.default.svc"} {
 		if _, err := loaded.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -20,6 +20,7 @@ const startLimit = 3 * time.Minute
 // ControlPlane is a running control plane. Its owner must call Stop.
 type ControlPlane struct {
 	dir         string
+	nodeAddress string
 	temporary   bool
 	log         io.Writer
 	programs    programs
@@ -67,7 +68,7 @@ func startOnce(ctx context.Context, options Options, found programs) (*ControlPl
 
 // prepare makes the folder and the certificates.
 func prepare(options Options, found programs) (*ControlPlane, error) {
-	c := &ControlPlane{dir: options.Dir, log: options.Log, programs: found}
+	c := &ControlPlane{dir: options.Dir, nodeAddress: options.NodeAddress, log: options.Log, programs: found}
 	if c.log == nil {
 		c.log = io.Discard
 	}
@@ -83,7 +84,7 @@ func prepare(options Options, found programs) (*ControlPlane, error) {
 		return nil, fmt.Errorf("folder of the control plane: %w", err)
 	}
 	c.dir = dir
-	c.credentials, err = writeCredentials(filepath.Join(dir, "pki"))
+	c.credentials, err = writeCredentials(filepath.Join(dir, "pki"), options.NodeAddress)
 	return c, err
 }
 
@@ -125,6 +126,9 @@ func (c *ControlPlane) run(ctx context.Context, config process.Config, grace tim
 
 // Dir is the folder that holds data and logs.
 func (c *ControlPlane) Dir() string { return c.dir }
+
+// ClientAuthority is the file with the authority of all clients' certificates, which a kubelet needs to let the API server in.
+func (c *ControlPlane) ClientAuthority() string { return c.credentials.path(caFile) }
 
 // Stop ends all processes in the opposite order of their start, waits for each, and removes a temporary folder.
 func (c *ControlPlane) Stop() error {

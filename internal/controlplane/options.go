@@ -25,6 +25,9 @@ type Options struct {
 	// APIServerPort makes kube-apiserver listen on this port, so that kubeconfigs outlive a restart. Zero means a free
 	// one.
 	APIServerPort int
+	// NodeAddress lets nodes and pods in: kube-apiserver listens on every address, and advertises this one. Set it only
+	// where the network is this cluster's alone, as internal/node does. Empty means loopback.
+	NodeAddress string
 	// Log receives a line per step. Nil means none.
 	Log io.Writer
 }

@@ -63,8 +63,8 @@ func (c *ControlPlane) startAPIServer(ctx context.Context, port int) error {
 
 func (c *ControlPlane) apiServerArguments(port int) []string {
 	pki := c.credentials.path
-	return []string{
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--advertise-address=127.0.0.1",
+	return append(c.addressArguments(), []string{
+		fmt.Sprintf("--secure-port=%d", port),
 		"--cert-dir=" + pki(""), "--tls-cert-file=" + pki(serverFile+".crt"), "--tls-private-key-file=" + pki(serverFile+".key"),
 		"--client-ca-file=" + pki(caFile),
 		"--etcd-servers=" + c.etcdURL, "--etcd-cafile=" + pki(caFile),
@@ -72,8 +72,20 @@ func (c *ControlPlane) apiServerArguments(port int) []string {
 		"--authorization-mode=RBAC", "--anonymous-auth=false",
 		"--service-account-issuer=https://kubernetes.default.svc", "--api-audiences=https://kubernetes.default.svc",
 		"--service-account-signing-key-file=" + pki(serviceAccountFile), "--service-account-key-file=" + pki(serviceAccountFile),
-		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=10.0.0.0/24",
 		"--enable-priority-and-fairness=false", "--allow-privileged", "--profiling=false",
+	}...)
+}
+
+// addressArguments say where the API server listens. With nodes it also tells them, through the Service "kubernetes", and it
+// asks kubelets for logs as the administrator.
+func (c *ControlPlane) addressArguments() []string {
+	if c.nodeAddress == "" {
+		return []string{"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none"}
+	}
+	return []string{
+		"--bind-address=0.0.0.0", "--advertise-address=" + c.nodeAddress, "--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-client-certificate=" + c.credentials.path(adminFile+".crt"), "--kubelet-client-key=" + c.credentials.path(adminFile+".key"),
 	}
 }
 
