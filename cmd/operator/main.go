@@ -8,6 +8,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // an image that holds nothing but this program has no time zones
+
+	_ "golang.org/x/crypto/x509roots/fallback" // nor has it the authorities of public servers; the system's win
 )
 
 // version and commit are set by the linker.
