@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 
-# The operator's image: one static program and the certificates of public authorities, run as a user without a name.
+# The operator's image: one static program, run as a user without a name. The program brings the certificates of public authorities.
 #   docker build --build-arg VERSION=v0.1.0 --build-arg COMMIT=$(git rev-parse HEAD) -t restmapping-operator .
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
@@ -22,7 +22,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
     go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /out/operator ./cmd/operator
 
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM scratch
 ARG VERSION=dev
 ARG COMMIT=unknown
 LABEL org.opencontainers.image.title="restmapping-operator" \

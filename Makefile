@@ -26,6 +26,7 @@ CRDS := $(CHART)/files/crds
 GOLANGCI_LINT := $(BIN)/golangci-lint-v2.15.0
 CONTROLLER_GEN := $(BIN)/controller-gen-v0.23.0
 GOTESTSUM := $(BIN)/gotestsum-v1.13.0
+ACTIONLINT := $(BIN)/actionlint-v1.7.12
 
 # Packages with tests against real servers.
 E2E_PKGS = $(shell grep -rl --include='*_test.go' '^//go:build e2e' . | xargs -r -n1 dirname | sort -u)
@@ -52,6 +53,11 @@ manifests: $(CONTROLLER_GEN) ## Generate the CRDs of the chart.
 	@echo "manifests: CRDs into $(CRDS)"
 	@$(CONTROLLER_GEN) crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=$(CRDS)
 
+.PHONY: plain-manifests
+plain-manifests: ## Generate deploy/manifests, the installation without Helm, from the chart.
+	@echo "plain-manifests: deploy/manifests"
+	@go test -run TestPlainManifests ./internal/charttest -update >/dev/null
+
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the code.
 	@$(GOLANGCI_LINT) fmt
@@ -67,7 +73,7 @@ lint-fix: $(GOLANGCI_LINT) ## The same, and repair what can be repaired.
 
 .PHONY: vet
 vet: ## Run go vet.
-	@go vet -tags 'cluster e2e' $(PKGS)
+	@go vet -tags 'cluster e2e install' $(PKGS)
 
 .PHONY: tidy
 tidy: ## Tidy go.mod.
@@ -93,6 +99,10 @@ image: ## Build the container image IMAGE:VERSION.
 .PHONY: controlplane
 controlplane: ## Build etcd, kube-apiserver, kube-controller-manager, kubectl and helm.
 	@hack/build.sh controlplane
+
+.PHONY: node
+node: controlplane ## Build kubelet, kube-scheduler and kube-proxy, and install Debian's containerd, runc and CNI plugins.
+	@hack/build.sh node
 
 .PHONY: gitea
 gitea: ## Build Gitea.
@@ -147,6 +157,15 @@ test-security: controlplane build ## Attack an installed operator: namespaces, i
 	@echo "test-security: about ten minutes"
 	@go test -v -count=1 -timeout 30m -tags security -run '$(RUN)' ./e2e/security
 
+.PHONY: e2e-images
+e2e-images: ## Write the images of e2e-install into .cache/images, for `kind load image-archive` and the like.
+	@nice -n 5 go run ./e2e/install/writeimages $(CACHE)/images
+
+.PHONY: e2e-install
+e2e-install: node e2e-images ## The chart on real nodes, as root; or on the cluster of INSTALL_KUBECONFIG=. RUN= narrows it down.
+	@echo "e2e-install: installs, upgrades, crashes and uninstalls, five to ten minutes"
+	@go test -v -count=1 -timeout 60m -tags install -run '$(RUN)' ./e2e/install
+
 .PHONY: test-throttle
 test-throttle: controlplane ## 500 custom resources while their server answers 429 for a minute: how many requests, and how long until all are in sync.
 	@THROTTLE_LONG=1 go test -v -count=1 -timeout 15m -tags cluster -run TestAnOverloadedServer ./internal/operator
@@ -190,7 +209,7 @@ golden: ## Rewrite the golden files; read the difference before you commit it.
 ##@ Verify
 
 .PHONY: verify
-verify: ## Fail when generated files or go.mod are not up to date.
+verify: controlplane ## Fail when generated files or go.mod are not up to date.
 	@hack/verify.sh
 
 .PHONY: helm-lint
@@ -198,6 +217,11 @@ helm-lint: controlplane ## Check the chart.
 	@$(BIN)/helm lint --strict $(CHART)
 	@$(BIN)/helm template restmapping-operator $(CHART) --namespace restmapping-system >/dev/null
 	@echo "helm-lint: the chart renders"
+
+.PHONY: lint-workflows
+lint-workflows: $(ACTIONLINT) ## Check the workflows of CI and of releases.
+	@$(ACTIONLINT)
+	@echo "lint-workflows: the workflows are right"
 
 .PHONY: helm-golden
 helm-golden: controlplane ## Rewrite the golden files of the chart.
@@ -211,7 +235,8 @@ presubmit: lint verify helm-lint test e2e ## Everything that CI runs.
 $(GOLANGCI_LINT): TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(CONTROLLER_GEN): TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
 $(GOTESTSUM): TOOL := gotest.tools/gotestsum
-$(GOLANGCI_LINT) $(CONTROLLER_GEN) $(GOTESTSUM):
+$(ACTIONLINT): TOOL := github.com/rhysd/actionlint/cmd/actionlint
+$(GOLANGCI_LINT) $(CONTROLLER_GEN) $(GOTESTSUM) $(ACTIONLINT):
 	@echo "tools: building $(notdir $@) (the first time takes minutes)"
 	@mkdir -p $@.new
 	@GOBIN=$@.new go install $(TOOL)@$(lastword $(subst -, ,$(notdir $@)))

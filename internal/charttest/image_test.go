@@ -128,3 +128,19 @@ func folders(t *testing.T) []string {
 	}
 	return slices.Compact(names)
 }
+
+// TestProgramBringsWhatTheImageLacks: a base image may have neither authorities of public servers nor time zones.
+func TestProgramBringsWhatTheImageLacks(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/operator")
+	cmd.Dir = root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"golang.org/x/crypto/x509roots/fallback", "time/tzdata"} {
+		if !slices.Contains(strings.Fields(string(out)), want) {
+			t.Errorf("the operator does not import %s", want)
+		}
+	}
+}
