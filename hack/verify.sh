@@ -12,10 +12,10 @@ snapshot() {
 }
 
 before=$(snapshot)
-make generate manifests tidy
+make generate manifests plain-manifests tidy
 after=$(snapshot)
 if [[ $before != "$after" ]]; then
-  echo "verify: these files were not up to date; run \`make generate manifests tidy\` and commit the result:" >&2
+  echo "verify: these files were not up to date; run \`make generate manifests plain-manifests tidy\` and commit the result:" >&2
   diff <(printf '%s\n' "$before") <(printf '%s\n' "$after") | sed -n 's/^[<>] [0-9]* [0-9]* /  /p' | sort -u >&2
   git --no-pager diff --stat >&2
   exit 1

@@ -51,6 +51,11 @@ func others() map[string]any {
 		"podDisruptionBudget.enabled":         false,
 		"podDisruptionBudget.maxUnavailable":  "50%",
 		"resources":                           map[string]any{"limits": map[string]any{"memory": "1Gi"}},
+		"networkPolicy.enabled":               true,
+		"networkPolicy.metricsFrom":           []any{map[string]any{"podSelector": map[string]any{}}},
+		"networkPolicy.egress":                []any{map[string]any{"ports": []any{map[string]any{"port": 443}}}},
+		"runAsUser":                           0,
+		"commonLabels":                        map[string]any{"a": "b"},
 		"podLabels":                           map[string]any{"a": "b"},
 		"podAnnotations":                      map[string]any{"a": "b"},
 		"priorityClassName":                   "high",
@@ -77,14 +82,12 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				t.Fatalf("give value %s something else than its default in this test", v.Key)
 			}
 			usual, values := usual, nested(v.Key, set)
-			if given, ok := values["webhooks"].(map[string]any); ok && v.Key != "webhooks.enabled" {
-				on := map[string]any{"enabled": true, "certificates": "cert-manager"}
-				if v.Key == "webhooks.certificates" {
-					on["certificates"] = "operator"
-				}
-				usual = Render(t, map[string]any{"webhooks": maps.Clone(on)})
+			group, _, _ := strings.Cut(v.Key, ".")
+			if on := switchedOn(group, v.Key); on != nil && v.Key != group+".enabled" {
+				usual = Render(t, map[string]any{group: maps.Clone(on)})
+				given, _ := values[group].(map[string]any)
 				maps.Copy(on, given)
-				values["webhooks"] = on
+				values[group] = on
 			}
 			if given, ok := values["tracing"].(map[string]any); ok && v.Key != "tracing.endpoint" {
 				given["endpoint"] = "http://collector:4318"
@@ -98,6 +101,20 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				t.Errorf("%s: %v changes nothing", v.Key, set)
 			}
 		})
+	}
+}
+
+// switchedOn is what the values of a group that is off by default are tried with.
+func switchedOn(group, key string) map[string]any {
+	switch {
+	case key == "webhooks.certificates":
+		return map[string]any{"enabled": true, "certificates": "operator"}
+	case group == "webhooks":
+		return map[string]any{"enabled": true, "certificates": "cert-manager"}
+	case group == "networkPolicy":
+		return map[string]any{"enabled": true}
+	default:
+		return nil
 	}
 }
 

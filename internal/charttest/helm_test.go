@@ -50,6 +50,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"an unknown log level":                 {map[string]any{"log": map[string]any{"level": "loud"}}, "level"},
 		"an argument that is not a flag":       {map[string]any{"extraArgs": list("run")}, "extraArgs"},
 		"a digest that is cut":                 {map[string]any{"image": map[string]any{"digest": "sha256:1234"}}, "digest"},
+		"a label that grants rights":           {map[string]any{"commonLabels": map[string]any{"rbac.authorization.k8s.io/aggregate-to-edit": "true"}}, "aggregate-to-edit"},
+		"a label of the chart's own":           {map[string]any{"commonLabels": map[string]any{"app.kubernetes.io/name": "other"}}, "app.kubernetes.io/name"},
 		"no worker at all":                     {map[string]any{"concurrency": 0}, "concurrency"},
 		"a lease that ends before its renewal": {map[string]any{"leaderElection": map[string]any{"leaseDurationSeconds": 10}}, "leaseDurationSeconds must be more"},
 		"a renewal without time for a retry":   {map[string]any{"leaderElection": map[string]any{"retryPeriodSeconds": 9}}, "retryPeriodSeconds"},
