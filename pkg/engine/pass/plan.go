@@ -91,8 +91,8 @@ func foresee(ctx context.Context, r *Reconciler, key types.NamespacedName, lists
 	quiet := r.Config
 	quiet.Writer, quiet.Events, quiet.Claims = planWriter{cached}, noEvents{}, NewClaims()
 	quiet.Endpoints, quiet.Deletions, quiet.Observe = planEndpoints{r.Endpoints, lists, items}, nil, nil
-	planner := &Reconciler{Config: quiet, memories: newMemories(), hashKey: r.hashKey}
-	planner.program.Store(r.Program())
+	planner := New(quiet, r.Program())
+	planner.hashKey = r.hashKey
 	u, err := newRun(ctx, planner, key, cached)
 	if err != nil {
 		return prospect{unknown: v1alpha1.ReasonInternalError}
