@@ -40,6 +40,12 @@ type Suite struct {
 // arguments say what they may reach. Everything ends with the test.
 func New(tb testing.TB, args ...string) *Suite {
 	tb.Helper()
+	return NewInstalled(tb, "", nil, args...)
+}
+
+// NewInstalled is New with values of the chart. before is YAML that stands in the cluster before the chart does.
+func NewInstalled(tb testing.TB, before string, values map[string]any, args ...string) *Suite {
+	tb.Helper()
 	root, err := repository.Root()
 	if err != nil {
 		tb.Fatal(err)
@@ -63,7 +69,12 @@ func New(tb testing.TB, args ...string) *Suite {
 	if s.Client, err = dynamic.NewForConfig(plane.Admin()); err != nil {
 		tb.Fatal(err)
 	}
-	if err := installation.Prepare(tb.Context(), plane.Admin(), root, nil); err != nil {
+	if before != "" {
+		if err := controlplane.ApplyYAML(tb.Context(), plane.Admin(), []byte(before)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := installation.Prepare(tb.Context(), plane.Admin(), root, values); err != nil {
 		tb.Fatal(err)
 	}
 	s.Start()
