@@ -1,0 +1,2 @@
+// Package policies tests the logic of docs/policies/gatekeeper.yaml. It must not be imported.
+package policies
