@@ -109,7 +109,7 @@ gitea: ## Build Gitea.
 	@hack/build.sh gitea
 
 .PHONY: servers
-servers: gitea ## All servers of the end-to-end tests: Gitea, PocketBase, Toxiproxy, and Debian's RabbitMQ, LXD, Alertmanager.
+servers: gitea ## All servers of the end-to-end tests: Gitea, PocketBase, Toxiproxy, and Debian's RabbitMQ, LXD, Alertmanager, PowerDNS.
 	@hack/build.sh others
 	@hack/build.sh packages
 

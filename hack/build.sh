@@ -5,7 +5,7 @@
 #   hack/build.sh node           kubelet, kube-scheduler, kube-proxy; Debian's containerd, runc and CNI plugins, where apt-get is there
 #   hack/build.sh gitea          Gitea with SQLite, and its templates
 #   hack/build.sh others         PocketBase, Toxiproxy
-#   hack/build.sh packages       Debian's RabbitMQ, LXD and Alertmanager, where apt-get and the rights are there
+#   hack/build.sh packages       Debian's RabbitMQ, LXD, Alertmanager and PowerDNS, where apt-get and the rights are there
 #
 # What is there in the right version is left alone: bin/.stamps/NAME holds a fingerprint of the module and the flags.
 set -euo pipefail
@@ -136,14 +136,16 @@ others() {
   build 2/2 toxiproxy "$dir" github.com/Shopify/toxiproxy/v2/cmd/server -ldflags "-s -w"
 }
 
-# packages installs Debian's servers that are missing: RabbitMQ, LXD and Alertmanager.
+# packages installs Debian's servers that are missing: RabbitMQ, LXD, Alertmanager and PowerDNS.
 packages() {
   local missing=()
   [[ -x /usr/lib/rabbitmq/bin/rabbitmq-server ]] || missing+=(rabbitmq-server)
   command -v lxd >/dev/null || missing+=(lxd)
   command -v prometheus-alertmanager >/dev/null || missing+=(prometheus-alertmanager)
+  [[ -x /usr/sbin/pdns_server ]] || missing+=(pdns-server)
+  compgen -G '/usr/lib/*/pdns/liblmdbbackend.so' >/dev/null || missing+=(pdns-backend-lmdb)
   if ((${#missing[@]} == 0)); then
-    echo "[1/1] rabbitmq-server, lxd and prometheus-alertmanager are installed"
+    echo "[1/1] rabbitmq-server, lxd, prometheus-alertmanager and pdns-server are installed"
     return
   fi
   if ((EUID != 0)) || ! command -v apt-get >/dev/null; then

@@ -142,7 +142,7 @@ func TestMappingsSayWhatMakesTheirCreateSafe(t *testing.T) {
 		"github/githubrepo": v1alpha1.SafetyUniqueKey, "alertmanager/silence": v1alpha1.SafetyMarker,
 		"pocketbase/collection": v1alpha1.SafetyUniqueKey, "pocketbase/record": v1alpha1.SafetyUniqueKey,
 		"lxd/project": v1alpha1.SafetyUniqueKey, "lxd/profile": v1alpha1.SafetyUniqueKey, "lxd/volume": v1alpha1.SafetyUniqueKey,
-		"lxd/instance": v1alpha1.SafetyUniqueKey,
+		"lxd/instance": v1alpha1.SafetyUniqueKey, "powerdns/zone": v1alpha1.SafetyUniqueKey,
 	}
 	for _, dir := range kindFolders(t) {
 		kind, err := goldenmapping.LoadKind(dir)

@@ -98,6 +98,28 @@ func TestRabbitMQMappingsAgainstRabbitMQ(t *testing.T) {
 	})
 }
 
+func TestPowerDNSMappingsAgainstPowerDNS(t *testing.T) {
+	server, err := servers.StartPowerDNS(t.Context(), servers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	client := connect(t, httpapi.Config{BaseURL: server.BaseURL, Credential: httpapi.Credential{
+		Headers: []httpapi.SecretHeader{{Name: "X-API-Key", Value: httpapi.NewSecret(server.Key)}},
+	}})
+	waits(t, client, "powerdns/recordset", "zone", "nowhere.example", rest.Create)
+	playAll(t, client, "powerdns", []edit{
+		{"zone", func(s map[string]any) { s["kind"], s["account"] = "Master", "" }, lifecycle.Conflict},
+		{"recordset", func(s map[string]any) {
+			s["ttl"], s["records"] = int64(60), []any{"2001:DB8::3", "2001:db8:0:0::1"}
+		}, lifecycle.Success},
+	})
+}
+
 func connect(t *testing.T, config httpapi.Config) *httpapi.Client {
 	t.Helper()
 	config.Addresses = httpapi.Addresses{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}

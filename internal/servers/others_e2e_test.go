@@ -46,6 +46,23 @@ func TestAlertmanager(t *testing.T) {
 	ended(t, a.Dir(), a.Stop)
 }
 
+func TestPowerDNS(t *testing.T) {
+	t.Parallel()
+	p, err := servers.StartPowerDNS(t.Context(), servers.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var zones []any
+	key := func(r *http.Request) { r.Header.Set("X-API-Key", p.Key) }
+	if code := get(t, p.BaseURL+"/zones", key, &zones); code != http.StatusOK || len(zones) != 0 {
+		t.Errorf("zones: %d %v", code, zones)
+	}
+	if _, root := running(t, p.Dir()); root {
+		t.Error("it runs as root")
+	}
+	ended(t, p.Dir(), p.Stop)
+}
+
 func TestToxiproxy(t *testing.T) {
 	t.Parallel()
 	p, err := servers.StartToxiproxy(t.Context(), servers.Options{})
