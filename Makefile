@@ -148,9 +148,9 @@ e2e: controlplane servers build $(GOTESTSUM) ## The chart's rights and real serv
 	@$(GOTESTSUM) -- -timeout 60m -p 1 -tags e2e -run '$(RUN)' $(E2E_PKGS)
 
 .PHONY: test-crash
-test-crash: controlplane ## Kill the operator at every point and at random, and break all around it. CRASH_LONG=1, CRASH_KILLS=, CRASH_SEED=.
-	@echo "test-crash: about eight minutes, with CRASH_LONG=1 about two hours"
-	@go test -v -count=1 -timeout 180m -tags crash -run '$(RUN)' ./e2e/crash
+test-crash: controlplane $(GOTESTSUM) ## Kill the operator at every point and at random, and break all around it. CRASH_LONG=1, CRASH_KILLS=, CRASH_SEED=.
+	@echo "test-crash: about twenty minutes, with CRASH_LONG=1 about two hours"
+	@$(GOTESTSUM) --format standard-verbose -- -count=1 -timeout 180m -tags crash -run '$(RUN)' ./e2e/crash
 
 .PHONY: test-security
 test-security: controlplane build ## Attack an installed operator: namespaces, injection, addresses, hostile answers, planted secrets. RUN= narrows it down.

@@ -5,6 +5,7 @@ package crash_test
 import (
 	"fmt"
 	"strings"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,6 +30,9 @@ type class struct {
 	unsafe bool
 	// marked tells that an object can be found by the uid of its custom resource.
 	marked bool
+	// fields and policy are what it has beside those of all classes, members whether its objects have parts.
+	fields, policy string
+	members        bool
 }
 
 func (c class) gvr() schema.GroupVersionResource {
@@ -37,15 +41,14 @@ func (c class) gvr() schema.GroupVersionResource {
 
 func (c class) path() string { return "/" + c.resource }
 
-// doneLater says which servers the test is about: those that do everything later. The tests run one after the other.
-var doneLater bool
+// classes are all of those that the test is about. The tests run one after the other, and about changes them for one.
+var classes = promptClasses
 
-// classes are all of those that the test is about.
-func classes() []class {
-	if doneLater {
-		return laterClasses()
-	}
-	return promptClasses()
+// about makes the test one of these classes. It must be called before the test has its scene.
+func about(t *testing.T, group func() []class) {
+	t.Helper()
+	classes = group
+	t.Cleanup(func() { classes = promptClasses })
 }
 
 // promptClasses are those whose server does everything at once. Every object carries the uid of its custom resource, so
@@ -80,8 +83,8 @@ func promptClasses() []class {
     list:
       path: /assigneds
       match: item.name == self.metadata.name
-      pagination: {type: Page, pageParam: page, limitParam: limit, limit: 20}`,
-			collection: restfake.Collection{Unique: [][]string{{"name"}}, Paging: restfake.Paging{Type: restfake.ByPage, Limit: 20}},
+      pagination: {type: Page, pageParam: page, limitParam: limit, limit: 10}`,
+			collection: restfake.Collection{Unique: [][]string{{"name"}}, Paging: restfake.Paging{Type: restfake.ByPage, Limit: 10}},
 		},
 		{
 			name: "Marker", kind: "Marked", resource: "markeds", marked: true,
@@ -114,14 +117,18 @@ func collections() []restfake.Collection {
 	for _, c := range append(classes(), withOutput()) {
 		c.collection.Path, c.collection.DuplicateKey = c.path(), "owner"
 		list = append(list, c.collection)
+		if c.members {
+			list = append(list, membersOf(c))
+		}
 	}
 	return list
 }
 
 // The waiting times of the tests: short, and still longer than the faults that the server makes.
+// Everything is deleted, and it is meant.
 const timings = `
   sync: {interval: 2s, consistencyWindow: 500ms, serverSlack: 500ms}
-  policy: {deleteGuard: {mode: "Off"}}` // everything is deleted, and it is meant
+  policy: {deleteGuard: {mode: "Off"}%s}`
 
 const fields = `
   fields:
@@ -131,7 +138,7 @@ const fields = `
 
 // manifest is the kind's CRD, the operator's rights for it and its mapping.
 func (c class) manifest(account, namespace string) string {
-	body := fields
+	body := fields + c.fields
 	if strings.HasSuffix(c.kind, "Chosen") {
 		body += "\n  - {from: metadata.name, to: id}"
 	}
@@ -196,5 +203,5 @@ metadata: {name: %[1]s}
 spec:
   target: {group: %[2]s, version: v1, kind: %[3]s}
   endpoint: {kind: RestEndpoint, name: server}%[7]s%[8]s%[9]s
-`, c.resource, group, c.kind, strings.ToLower(c.kind), account, namespace, c.mapping, body, timings)
+`, c.resource, group, c.kind, strings.ToLower(c.kind), account, namespace, c.mapping, body, fmt.Sprintf(timings, c.policy))
 }

@@ -16,22 +16,16 @@ const later = `async: {interval: 500ms, deadline: 10s, done: operation.body.stat
 
 // laterClasses are the classes at servers that only accept changes, make them a while after, and forget that they did.
 func laterClasses() []class {
-	var all []class
-	for _, c := range promptClasses() {
-		resource := "later" + c.resource
-		c.mapping = strings.NewReplacer("/"+c.resource, "/"+resource).Replace(c.mapping)
+	return derived("later", func(c *class) {
 		for _, operation := range []string{"create: {", "update: {", "delete: {"} {
 			c.mapping = strings.ReplaceAll(c.mapping, operation, operation+later+", ")
 		}
 		c.mapping = strings.ReplaceAll(c.mapping, "assigned: response.body.id", "assigned: 'operation.body.?resource.?id.orValue(operation.body.?id)'")
-		c.name, c.kind, c.resource = c.name+", later", "Later"+c.kind, resource
 		c.collection.Later = &restfake.Later{After: 700 * time.Millisecond, ForgetAfter: 20 * time.Second}
 		if c.marked {
 			c.collection.Later.ForgetAfter = 100 * time.Millisecond // forgotten before it is asked about
 		}
-		all = append(all, c)
-	}
-	return all
+	})
 }
 
 // laterPoints are the points that only an operation which is done later passes.
@@ -47,10 +41,6 @@ func laterPoints() []point {
 
 // TestKilledAtEveryPointOfAnOperation is TestKilledAtEveryPoint for servers that do everything later.
 func TestKilledAtEveryPointOfAnOperation(t *testing.T) {
-	doneLater = true
-	t.Cleanup(func() { doneLater = false })
-	m := &matrix{scene: newScene(t), points: laterPoints(), cells: map[string]string{}}
-	m.walk()
-	m.report("killed at every point of an operation")
-	t.Logf("answers of a person for class None: %d\n%s", m.person.answered, m.table())
+	about(t, laterClasses)
+	killAt(t, "killed at every point of an operation", laterPoints())
 }

@@ -87,7 +87,11 @@ func (s *stage) install(ctx context.Context) error {
 	if err := installation.Prepare(ctx, admin, s.root, nil); err != nil {
 		return err
 	}
-	for _, c := range slices.Concat(promptClasses(), laterClasses()) {
+	rights := fmt.Sprintf(outputRights, installation.Release, installation.Namespace)
+	if err := controlplane.ApplyYAML(ctx, admin, []byte(rights)); err != nil {
+		return err
+	}
+	for _, c := range slices.Concat(promptClasses(), laterClasses(), replacedClasses(), steppedClasses(), partedClasses(), outputClasses()) {
 		if err := controlplane.ApplyYAML(ctx, admin, []byte(c.manifest(installation.Release, installation.Namespace))); err != nil {
 			return err
 		}

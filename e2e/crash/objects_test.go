@@ -99,7 +99,7 @@ func (s *scene) problems(answer bool) []string {
 		for i := range list.Items {
 			obj := &list.Items[i]
 			owners[string(obj.GetUID())], seen[obj.GetName()] = true, true
-			if answer && c.unsafe {
+			if answer {
 				problems = append(problems, s.person.answer(s, c, obj)...)
 			}
 			problems = append(problems, s.judge(c, obj)...)
@@ -122,6 +122,11 @@ func (s *scene) strays(c class, owners map[string]bool) []string {
 			problems = append(problems, fmt.Sprintf("leak: %s of %s, whose custom resource is gone", o.Path, uid))
 		}
 	}
+	for _, o := range s.server.members(c) {
+		if uid, _, _ := strings.Cut(fmt.Sprint(o.Fields["of"]), "/"); !owners[uid] {
+			problems = append(problems, fmt.Sprintf("leak: %s of %s, whose custom resource is gone", o.Path, uid))
+		}
+	}
 	return problems
 }
 
@@ -139,7 +144,7 @@ func (s *scene) judge(c class, obj *unstructured.Unstructured) []string {
 	case fmt.Sprint(objects[0].Fields["size"]) != fmt.Sprint(size):
 		return []string{fmt.Sprintf("%s %s has size %v instead of %d", c.kind, obj.GetName(), objects[0].Fields["size"], size)}
 	default:
-		return nil
+		return s.judgeMembers(c, obj, size)
 	}
 }
 

@@ -47,7 +47,6 @@ func TestKilledBetweenOutputAndRecord(t *testing.T) {
 	c := withOutput()
 	s := newScene(t)
 	t.Cleanup(func() { s.abandon(t.Context(), c) })
-	s.apply(outputRights, installation.Release, installation.Namespace)
 	s.apply("%s", c.manifest(installation.Release, installation.Namespace))
 	for _, deleted := range []bool{false, true} {
 		s.start("RESTMAPPING_CRASH_AT=after-output-before-record")

@@ -13,11 +13,21 @@ import (
 	"github.com/restmapping/operator/pkg/lifecycle"
 )
 
-// person answers what the operator asks where an API offers nothing to find an object by.
+// person answers what the operator asks: where an API offers nothing to find an object by, and where the answer to a create
+// was lost and the specification changed before the object was seen, so that it could be somebody else's.
 type person struct {
 	// since is when each question was first seen: before it is answered, what is under way must have come to its end.
-	since    map[string]time.Time
-	answered int
+	since map[string]time.Time
+	// answers are counted by class.
+	answers map[string]int
+}
+
+// answered says how often, by class.
+func (p *person) answered() string {
+	if len(p.answers) == 0 {
+		return "none"
+	}
+	return fmt.Sprint(p.answers)
 }
 
 const thinking = 3 * time.Second
@@ -50,7 +60,7 @@ func (p *person) answer(s *scene, c class, obj *unstructured.Unstructured) []str
 	if err := s.tryPatch(c, obj.GetName(), fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ResolveAnnotation, text)); err != nil {
 		return []string{err.Error()}
 	}
-	p.answered++
+	p.answers[c.name]++
 	return []string{c.kind + " " + obj.GetName() + " was answered " + text}
 }
 

@@ -34,7 +34,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	s.rest("after the last kill")
 	s.deleteAll("deleted after the last kill")
 	s.report("killed at random moments")
-	t.Logf("steps %d, answers of a person for class None: %d", c.steps, s.person.answered)
+	t.Logf("steps %d, answers of a person: %s", c.steps, s.person.answered())
 }
 
 // latency is that of a server nearby.

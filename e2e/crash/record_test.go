@@ -8,8 +8,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/restmapping/operator/api/v1alpha1"
+	"github.com/restmapping/operator/internal/restfake"
 )
 
 // TestRecordStripped removes the annotation that says which object is ours. A marker proves it anyway; everything else
@@ -55,6 +57,47 @@ func TestRecordStripped(t *testing.T) {
 	}
 	s.rest("after the records are back")
 	s.report("record stripped")
+}
+
+// TestStatusPruned empties every status, while no operator runs and while one does: as a schema that does not know it, or a
+// backup without it. What is outside is known all the same, and nothing is made again.
+func TestStatusPruned(t *testing.T) {
+	s := newScene(t)
+	s.start()
+	for _, c := range classes() {
+		s.create(c, "object", 1)
+	}
+	s.rest("before the status is pruned")
+	made := s.server.count(restfake.Created)
+	s.kill()
+	s.pruneStatus()
+	s.start()
+	s.rest("after a start without a status")
+	s.pruneStatus()
+	s.rest("after the status was pruned")
+	for _, c := range classes() {
+		s.resize(c, "object", 2)
+	}
+	s.pruneStatus()
+	s.rest("after an edit and another pruning")
+	if n := s.server.count(restfake.Created) - made; n != 0 {
+		t.Errorf("%d objects were made again", n)
+	}
+	s.kill()
+	s.pruneStatus()
+	s.start()
+	s.deleteAll("deleted without a status")
+	s.report("status pruned")
+}
+
+func (s *scene) pruneStatus() {
+	s.t.Helper()
+	for _, c := range classes() {
+		_, err := s.resource(c).Patch(s.t.Context(), "object", types.MergePatchType, []byte(`{"status":null}`), metav1.PatchOptions{}, "status")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // TestSameNameWithANewUID lets a custom resource go without its object, and makes a namesake. The object belongs to

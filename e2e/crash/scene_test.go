@@ -40,7 +40,7 @@ func newScene(t *testing.T) *scene {
 	namespaces++
 	s := &scene{
 		t: t, namespace: fmt.Sprintf("crash-%d", namespaces), server: newServer(t), want: map[ref]int64{},
-		person: person{since: map[string]time.Time{}},
+		person: person{since: map[string]time.Time{}, answers: map[string]int{}},
 	}
 	s.apply(`
 apiVersion: v1
@@ -55,12 +55,18 @@ metadata: {name: %s}
 // timeout sets the endpoint's.
 func (s *scene) timeout(d string) {
 	s.t.Helper()
+	s.endpoint("timeout: " + d)
+}
+
+// endpoint applies the endpoint with more of its spec, as a YAML flow mapping without braces.
+func (s *scene) endpoint(more string) {
+	s.t.Helper()
 	s.apply(`
 apiVersion: restmapping.dev/v1alpha1
 kind: RestEndpoint
 metadata: {name: server, namespace: %s}
-spec: {baseURL: %q, timeout: %s, probe: {path: /probe}}
-`, s.namespace, s.server.URL, d)
+spec: {baseURL: %q, probe: {path: /probe}, %s}
+`, s.namespace, s.server.URL, more)
 }
 
 func (s *scene) apply(format string, values ...any) {

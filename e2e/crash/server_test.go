@@ -73,6 +73,9 @@ func (s *server) judge(c restfake.Commit) {
 	if owner := fmt.Sprint(c.Before["owner"]); c.Request != nil && c.Before != nil && strings.HasPrefix(owner, foreign) {
 		s.violations = append(s.violations, fmt.Sprintf("%s %s changed an object of %s", c.Request.Method, c.Request.Path, owner))
 	}
+	if c.Change == restfake.Deleted && c.Before["state"] == stateOn && c.Request != nil {
+		s.violations = append(s.violations, fmt.Sprintf("%s %s deleted an object that was not made ready for it", c.Request.Method, c.Request.Path))
+	}
 	created := s.created
 	s.mu.Unlock()
 	if c.Change == restfake.Created && c.Request != nil && created != nil {
@@ -124,5 +127,5 @@ func (s *server) broken() []string {
 
 // isCreate tells the creates of all classes.
 func isCreate(r *restfake.Request) bool {
-	return r.Method == http.MethodPost || r.Method == http.MethodPut && (strings.HasPrefix(r.Path, "/upserts/") || strings.HasPrefix(r.Path, "/laterupserts/"))
+	return r.Method == http.MethodPost || r.Method == http.MethodPut && strings.Contains(r.Path, "upserts/")
 }
