@@ -13,7 +13,11 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, append([]string{"mapping"}, labels...), nil)
 }
 
-type descriptions struct{ objects, queued, running, synced *prometheus.Desc }
+type descriptions struct{ objects, queued, running, synced, watches, bytes *prometheus.Desc }
+
+func (d descriptions) all() []*prometheus.Desc {
+	return []*prometheus.Desc{d.objects, d.queued, d.running, d.synced, d.watches, d.bytes}
+}
 
 func describeAll() descriptions {
 	return descriptions{
@@ -21,13 +25,15 @@ func describeAll() descriptions {
 		queued:  describe("queue_ready", "Custom resources that wait for a worker."),
 		running: describe("queue_running", "Custom resources that are being worked on."),
 		synced:  describe("watch_synced", "1 while the mapping's custom resources are all known and watched."),
+		watches: describe("informers", "Informers that watch the mapping's custom resources."),
+		bytes:   describe("cache_bytes", "Bytes of the mapping's custom resources that are kept in memory."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	d := describeAll()
-	for _, desc := range []*prometheus.Desc{d.objects, d.queued, d.running, d.synced} {
+	for _, desc := range d.all() {
 		out <- desc
 	}
 }
@@ -49,6 +55,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge(d.queued, state.Queue.Ready)
 		gauge(d.running, state.Queue.Running)
 		gauge(d.synced, synced(state))
+		gauge(d.watches, state.Watches)
+		gauge(d.bytes, state.Bytes)
 	}
 }
 

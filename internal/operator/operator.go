@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -86,6 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	meter := metrics.New(ctrlmetrics.Registry)
 	defer meter.Close()
+	meter.Build(o.Version)
 	if err := wire(ctx, mgr, meter, o); err != nil {
 		return err
 	}
@@ -116,6 +118,9 @@ func newManager(o Options) (manager.Manager, error) {
 		RenewDeadline:                 &o.RenewDeadline,
 		RetryPeriod:                   &o.RetryPeriod,
 		GracefulShutdownTimeout:       &grace,
+		// What the manager runs gets this context, and finds its logger there: without it failed and panicking passes would be
+		// logged nowhere.
+		BaseContext: func() context.Context { return ctrl.LoggerInto(context.Background(), o.Log) },
 		// The names of our controllers are ours alone; a process that runs the operator twice in turn is a test.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})
@@ -147,7 +152,7 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	if err != nil {
 		return err
 	}
-	resolver, err := newResolver(c, o)
+	resolver, err := newResolver(c, o, meter.SecretRead)
 	if err != nil {
 		return err
 	}
@@ -180,6 +185,10 @@ func wire(ctx context.Context, mgr manager.Manager, meter *metrics.Meter, o Opti
 	})
 	meter.Watch(eng)
 	meter.WatchFlows(registry.Flows)
+	meter.WatchConditions(mgr.GetCache())
+	if o.Webhook.Port > 0 {
+		meter.WatchCertificate(filepath.Join(o.Webhook.CertDir, "tls.crt"))
+	}
 	registry.Subscribe(func(ref endpoints.Ref) { eng.EndpointChanged(ref.Kind, ref.Namespace, ref.Name) })
 	resolver.Subscribe(eng.SecretChanged)
 	controller := &mapping.Reconciler{

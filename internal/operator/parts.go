@@ -60,12 +60,12 @@ func (c clients) going(ctx context.Context, gvr schema.GroupVersionResource) (bo
 }
 
 // newResolver reads Secrets of the served namespaces, and of the operator's own for ClusterRestEndpoints.
-func newResolver(c clients, o Options) (*secrets.Resolver, error) {
+func newResolver(c clients, o Options, observe func(error)) (*secrets.Resolver, error) {
 	namespaces := slices.Clone(o.WatchNamespaces)
 	if len(namespaces) > 0 && !slices.Contains(namespaces, o.Namespace) {
 		namespaces = append(namespaces, o.Namespace)
 	}
-	resolver, err := secrets.New(secrets.Config{Metadata: c.metadata, Secrets: c.kubernetes.CoreV1(), Namespaces: namespaces})
+	resolver, err := secrets.New(secrets.Config{Metadata: c.metadata, Secrets: c.kubernetes.CoreV1(), Namespaces: namespaces}, secrets.WithObserver(observe))
 	if err != nil {
 		return nil, fmt.Errorf("make the secret resolver: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 
+	"github.com/restmapping/operator/internal/otlpfake"
 	"github.com/restmapping/operator/internal/tracing"
 )
 
@@ -82,8 +82,16 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
+// receiver starts a receiver that ends with the test.
+func receiver(t *testing.T) *otlpfake.Receiver {
+	t.Helper()
+	r := otlpfake.New()
+	t.Cleanup(r.Close)
+	return r
+}
+
 func TestSpansArriveByHTTP(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver(t)
 	made, err := tracing.New(t.Context(), with(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-tenant=blue", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
 		"OTEL_SERVICE_NAME": "ours",
@@ -93,29 +101,25 @@ func TestSpansArriveByHTTP(t *testing.T) {
 	}
 	_, span := made.Tracer.Start(t.Context(), "pass things")
 	span.End()
-	if len(r.spans()) > 0 {
+	if len(r.Spans()) > 0 {
 		t.Error("a span was sent before its batch was due: what is measured below would be another way")
 	}
 	if err := made.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got := r.spans()
-	if len(got) != 1 || got[0].GetScopeSpans()[0].GetSpans()[0].GetName() != "pass things" || r.header.Get("X-Tenant") != "blue" {
-		t.Fatalf("received %v with %v", got, r.header)
+	got := r.Spans()
+	if len(got) != 1 || got[0].Name != "pass things" || r.Header().Get("X-Tenant") != "blue" || len(r.Problems()) > 0 {
+		t.Fatalf("received %v with %v, not understood %q", got, r.Header(), r.Problems())
 	}
-	var attributes []string
-	for _, a := range got[0].GetResource().GetAttributes() {
-		attributes = append(attributes, a.GetKey()+"="+a.GetValue().GetStringValue())
-	}
-	for _, want := range []string{"service.name=ours", "service.version=1.2.3", "deployment.environment.name=test"} {
-		if !slices.Contains(attributes, want) {
-			t.Errorf("%s is missing in %q", want, attributes)
+	for name, want := range map[string]string{"service.name": "ours", "service.version": "1.2.3", "deployment.environment.name": "test"} {
+		if got := got[0].Resource[name]; got != want {
+			t.Errorf("%s is %q", name, got)
 		}
 	}
 }
 
 func TestTheSamplerIsThatOfTheEnvironment(t *testing.T) {
-	r := newReceiver(t)
+	r := receiver(t)
 	made, err := tracing.New(t.Context(), with(t, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL, "OTEL_TRACES_SAMPLER": "always_off",
 	}, logr.Discard()))
@@ -124,8 +128,8 @@ func TestTheSamplerIsThatOfTheEnvironment(t *testing.T) {
 	}
 	_, span := made.Tracer.Start(t.Context(), "pass things")
 	span.End()
-	if err := made.Close(t.Context()); err != nil || span.SpanContext().IsSampled() || len(r.spans()) > 0 {
-		t.Errorf("%v, sampled %t, received %v", err, span.SpanContext().IsSampled(), r.spans())
+	if err := made.Close(t.Context()); err != nil || span.SpanContext().IsSampled() || len(r.Spans()) > 0 {
+		t.Errorf("%v, sampled %t, received %v", err, span.SpanContext().IsSampled(), r.Spans())
 	}
 }
 

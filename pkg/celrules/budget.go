@@ -6,7 +6,9 @@ import (
 
 // Budget is what the evaluations of one pass may cost together. Its zero value is spent.
 type Budget struct {
-	left atomic.Int64
+	limit    int64
+	left     atomic.Int64
+	failures atomic.Int64
 }
 
 // NewBudget gives a budget of the given cost; 0 means DefaultBudget.
@@ -14,9 +16,26 @@ func NewBudget(limit uint64) *Budget {
 	if limit == 0 {
 		limit = DefaultBudget
 	}
-	b := &Budget{}
-	b.left.Store(int64(min(limit, 1<<62)))
+	b := &Budget{limit: int64(min(limit, 1<<62))}
+	b.left.Store(b.limit)
 	return b
+}
+
+// Spent says how much was spent, which may be a little more than there was.
+func (b *Budget) Spent() uint64 {
+	return uint64(max(0, b.limit-b.left.Load()))
+}
+
+// Failures says how many evaluations gave an error.
+func (b *Budget) Failures() int {
+	return int(b.failures.Load())
+}
+
+// fail counts an evaluation that gave an error.
+func (b *Budget) fail() {
+	if b != nil {
+		b.failures.Add(1)
+	}
 }
 
 // Left says how much may still be spent.

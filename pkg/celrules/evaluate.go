@@ -14,6 +14,11 @@ import (
 // Evaluate runs the expression. present is false when it gives null or an absent optional. The value is plain JSON and shares
 // nothing with the variables. The error is an *EvaluationError.
 func (x *Expression) Evaluate(ctx context.Context, b *Budget, vars map[Variable]any) (value any, present bool, err error) {
+	defer func() {
+		if err != nil {
+			b.fail()
+		}
+	}()
 	out, err := x.run(ctx, b, vars)
 	if err != nil {
 		return nil, false, err

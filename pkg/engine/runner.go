@@ -53,6 +53,8 @@ type State struct {
 	Generation int64
 	// HeldSince is since when deletions outside are held back, HeldBecause why; empty when none are.
 	HeldSince, HeldBecause string
+	// Bytes is how much of the custom resources' content is kept, Watches how many informers give them.
+	Bytes, Watches int
 	// Queued is how many wait for a worker or for their time.
 	Queue queue.Stats
 }
@@ -242,12 +244,14 @@ func (r *runner) state() State {
 	deleting := false
 	st := State{Synced: true, Denied: r.denied.Load(), Generation: r.program().Generation(), Queue: r.workers.Stats()}
 	for _, s := range r.subscribed() {
+		st.Watches++
 		st.Synced = st.Synced && s.HasSynced()
 		if err := s.LastError(); err != nil {
 			st.WatchError = err
 		}
 		for _, obj := range s.List() {
 			st.Objects++
+			st.Bytes += obj.Size()
 			if held(obj) {
 				st.Held++
 				deleting = deleting || obj.GetDeletionTimestamp() != nil

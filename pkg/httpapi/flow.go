@@ -16,16 +16,30 @@ type Flow struct {
 	RequestsPerSecond float64
 	// Paused is for how long the server asked to send nothing, since the client was made.
 	Paused time.Duration
+	// InFlight is how many requests are under way.
+	InFlight int
+	// CertificateEnd is when the client certificate ends, zero when there is none.
+	CertificateEnd time.Time
 }
 
 // Flow tells how much is sent now.
 func (c *Client) Flow() Flow {
-	f := Flow{Circuit: c.breaker.state()}
+	f := Flow{Circuit: c.breaker.state(), InFlight: c.InFlight(), CertificateEnd: c.certificateEnd()}
 	p := c.limits.pace
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.Slowed, f.RequestsPerSecond, f.Paused = p.slowed(), float64(p.limit), p.paused
 	return f
+}
+
+// certificateEnd is when the client certificate ends.
+func (c *Client) certificateEnd() time.Time {
+	for _, pair := range c.transport.TLSClientConfig.Certificates {
+		if pair.Leaf != nil {
+			return pair.Leaf.NotAfter
+		}
+	}
+	return time.Time{}
 }
 
 // leave is what the breaker and the pace gave for one request. It must be given back with the exchange.

@@ -129,6 +129,9 @@ func (s *Pass) evaluate(ctx context.Context, x *expression, more map[celrules.Va
 	return evaluate(ctx, s.budget, x, variables)
 }
 
+// Spent says what the expressions of the pass have cost so far, those of its parts among them, and how many gave an error.
+func (s *Pass) Spent() (cost uint64, failures int) { return s.budget.Spent(), s.budget.Failures() }
+
 func evaluate(ctx context.Context, budget *celrules.Budget, x *expression, variables map[celrules.Variable]any) (value any, present bool, err error) {
 	value, present, err = x.program.Evaluate(ctx, budget, variables)
 	if err != nil {

@@ -41,6 +41,9 @@ func (o *Object) Unstructured() (map[string]any, error) {
 	return content, nil
 }
 
+// Size is how many bytes of content are kept.
+func (o *Object) Size() int { return len(o.raw) }
+
 // GetObjectKind implements runtime.Object. Setting the kind on the result does not change the object.
 func (o *Object) GetObjectKind() schema.ObjectKind {
 	kind := &metav1.TypeMeta{}

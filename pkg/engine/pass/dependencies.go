@@ -146,11 +146,16 @@ type Summary struct {
 	End, Reason, Message string
 	// Denied tells that the API server forbade a write.
 	Denied bool
-	// Drifted tells that the object outside had been changed.
-	Drifted  bool
-	Duration time.Duration
+	// Drifted tells that the object outside had been changed, Corrected that this was put back.
+	Drifted, Corrected bool
+	Duration           time.Duration
 	// Started is when the pass began; zero for a custom resource that is gone.
 	Started time.Time
+	// ReadyAfter is how long the change took to become ready that this pass has brought to its end; zero for none.
+	ReadyAfter time.Duration
+	// Cost is what expressions have cost, ExpressionErrors how many gave none.
+	Cost             uint64
+	ExpressionErrors int
 }
 
 // errGone says that the custom resource went away during the pass.

@@ -230,6 +230,10 @@ func (u *run) summarise(ctx context.Context, step lifecycle.Step, started time.T
 		End: string(step.Action), Reason: u.reason(step), Message: u.message(step), Drifted: len(u.drifted) > 0, Duration: took, Started: started,
 		Denied: denied || u.denied,
 	}
+	s.Corrected, s.ReadyAfter = u.corrected, u.readyAfter(s.Ready)
+	if u.pass != nil {
+		s.Cost, s.ExpressionErrors = u.pass.Spent()
+	}
 	traceEnd(ctx, s)
 	u.tell(s)
 }

@@ -62,6 +62,10 @@ type memory struct {
 	operation operationMemory
 	// reported are the paths of the differences that were reported last.
 	reported []string
+	// generation is the one that was looked at last, changedAt since when it has not been ready; zero when that is over, or
+	// not known.
+	generation int64
+	changedAt  time.Time
 	// failures counts looks that failed in a row; goodAt is when the last one worked.
 	failures int
 	goodAt   time.Time

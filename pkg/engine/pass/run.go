@@ -60,8 +60,9 @@ type run struct {
 	writeOnly     string
 	// given tells that the server has taken a write with these values in this pass.
 	given bool
-	// drifted are the fields that somebody changed outside.
-	drifted []mapping.Difference
+	// drifted are the fields that somebody changed outside; corrected tells that they were put back.
+	drifted   []mapping.Difference
+	corrected bool
 	// step is the request that must be sent before the delete, when facts.StepDue; stepping tells that it is being sent.
 	step     int
 	stepping bool
@@ -114,6 +115,7 @@ func newRun(ctx context.Context, r *Reconciler, key types.NamespacedName, cached
 	}
 	u := &run{Reconciler: r, key: key, obj: obj, self: self, mem: mem, program: r.program.Load()}
 	u.begin(ctx)
+	u.noteChange()
 	return u, nil
 }
 

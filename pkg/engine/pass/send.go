@@ -89,6 +89,7 @@ func (u *run) sendUpdate(ctx context.Context) *lifecycle.Step {
 	}
 	switch {
 	case len(u.drifted) > 0:
+		u.corrected = true
 		u.Events.Normal(u.obj, "DriftCorrected", string(rest.Update), "put back what was changed outside: "+changed)
 	case forced:
 		u.Events.Normal(u.obj, "Updated", string(rest.Update), "updated outside because annotation "+v1alpha1.ForceUpdateAnnotation+" asks for it")

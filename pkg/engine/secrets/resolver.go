@@ -52,6 +52,11 @@ func WithClock(c clock.PassiveClock) Option {
 	return func(r *Resolver) { r.denials = expiring.NewLRUExpireCacheWithClock(maxDenials, c) }
 }
 
+// WithObserver is told how each read of a key ended. The function must be quick and safe for concurrent use.
+func WithObserver(observe func(err error)) Option {
+	return func(r *Resolver) { r.observe = observe }
+}
+
 // Resolver reads Secrets. It serves while Start runs.
 type Resolver struct {
 	metadata metadata.Interface
@@ -59,6 +64,7 @@ type Resolver struct {
 	watches  map[string]*labelled.Watch
 	denials  *expiring.LRUExpireCache
 	fetches  flight.Group[map[string][]byte]
+	observe  func(err error)
 
 	mu        sync.Mutex
 	started   bool
@@ -74,6 +80,7 @@ func New(cfg Config, options ...Option) (*Resolver, error) {
 		watches:   map[string]*labelled.Watch{},
 		copies:    lru.New(maxCopies),
 		listeners: map[int]func(namespace, name string){},
+		observe:   func(error) {},
 	}
 	WithClock(clock.RealClock{})(r)
 	for _, option := range options {
@@ -136,6 +143,12 @@ func (r *Resolver) Synced() bool {
 // Get reads one key of a Secret. Errors: *NotFoundError, *NotAllowedError, *NamespaceNotWatchedError,
 // *UnavailableError.
 func (r *Resolver) Get(ctx context.Context, namespace, name, key string) (httpapi.Secret, error) {
+	secret, err := r.get(ctx, namespace, name, key)
+	r.observe(err)
+	return secret, err
+}
+
+func (r *Resolver) get(ctx context.Context, namespace, name, key string) (httpapi.Secret, error) {
 	version, err := r.Version(ctx, namespace, name)
 	if err != nil {
 		return httpapi.Secret{}, err
