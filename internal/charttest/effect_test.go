@@ -48,6 +48,9 @@ func others() map[string]any {
 		"tracing.ratio":                       0.25,
 		"metrics.enabled":                     false,
 		"metrics.service.annotations":         map[string]any{"a": "b"},
+		"metrics.serviceMonitor.enabled":      true, "metrics.serviceMonitor.intervalSeconds": 15, "metrics.serviceMonitor.labels": map[string]any{"a": "b"},
+		"metrics.rules.enabled": true, "metrics.rules.labels": map[string]any{"a": "b"},
+		"metrics.dashboard.enabled": true, "metrics.dashboard.labels": map[string]any{"a": "b"},
 		"podDisruptionBudget.enabled":         false,
 		"podDisruptionBudget.maxUnavailable":  "50%",
 		"resources":                           map[string]any{"limits": map[string]any{"memory": "1Gi"}},
@@ -89,6 +92,13 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				maps.Copy(on, given)
 				values[group] = on
 			}
+			if group, setting, ok := monitoring(v.Key); ok && setting != "enabled" {
+				on := func(more map[string]any) map[string]any {
+					more["enabled"] = true
+					return map[string]any{"metrics": map[string]any{group: more}}
+				}
+				usual, values = Render(t, on(map[string]any{})), on(map[string]any{setting: set})
+			}
 			if given, ok := values["tracing"].(map[string]any); ok && v.Key != "tracing.endpoint" {
 				given["endpoint"] = "http://collector:4318"
 				usual = Render(t, map[string]any{"tracing": map[string]any{"endpoint": given["endpoint"]}})
@@ -104,6 +114,9 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 	}
 }
 
+// monitoring gives the group and the name of a value of metrics that has an effect only where its group is turned on.
+func monitoring(key string) (group, setting string, ok bool) {
+	below, ok := strings.CutPrefix(key, "metrics.")
 // switchedOn is what the values of a group that is off by default are tried with.
 func switchedOn(group, key string) map[string]any {
 	switch {
