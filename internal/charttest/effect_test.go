@@ -51,20 +51,20 @@ func others() map[string]any {
 		"metrics.serviceMonitor.enabled":      true, "metrics.serviceMonitor.intervalSeconds": 15, "metrics.serviceMonitor.labels": map[string]any{"a": "b"},
 		"metrics.rules.enabled": true, "metrics.rules.labels": map[string]any{"a": "b"},
 		"metrics.dashboard.enabled": true, "metrics.dashboard.labels": map[string]any{"a": "b"},
-		"podDisruptionBudget.enabled":         false,
-		"podDisruptionBudget.maxUnavailable":  "50%",
-		"resources":                           map[string]any{"limits": map[string]any{"memory": "1Gi"}},
-		"networkPolicy.enabled":               true,
-		"networkPolicy.metricsFrom":           []any{map[string]any{"podSelector": map[string]any{}}},
-		"networkPolicy.egress":                []any{map[string]any{"ports": []any{map[string]any{"port": 443}}}},
-		"runAsUser":                           0,
-		"commonLabels":                        map[string]any{"a": "b"},
-		"podLabels":                           map[string]any{"a": "b"},
-		"podAnnotations":                      map[string]any{"a": "b"},
-		"priorityClassName":                   "high",
-		"nodeSelector":                        map[string]any{"a": "b"},
-		"tolerations":                         []any{map[string]any{"operator": "Exists"}},
-		"affinity":                            map[string]any{"nodeAffinity": map[string]any{}},
+		"podDisruptionBudget.enabled":        false,
+		"podDisruptionBudget.maxUnavailable": "50%",
+		"resources":                          map[string]any{"limits": map[string]any{"memory": "1Gi"}},
+		"networkPolicy.enabled":              true,
+		"networkPolicy.metricsFrom":          []any{map[string]any{"podSelector": map[string]any{}}},
+		"networkPolicy.egress":               []any{map[string]any{"ports": []any{map[string]any{"port": 443}}}},
+		"runAsUser":                          0,
+		"commonLabels":                       map[string]any{"a": "b"},
+		"podLabels":                          map[string]any{"a": "b"},
+		"podAnnotations":                     map[string]any{"a": "b"},
+		"priorityClassName":                  "high",
+		"nodeSelector":                       map[string]any{"a": "b"},
+		"tolerations":                        []any{map[string]any{"operator": "Exists"}},
+		"affinity":                           map[string]any{"nodeAffinity": map[string]any{}},
 		"topologySpreadConstraints": []any{map[string]any{
 			"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
 		}},
@@ -103,10 +103,6 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 				given["endpoint"] = "http://collector:4318"
 				usual = Render(t, map[string]any{"tracing": map[string]any{"endpoint": given["endpoint"]}})
 			}
-			if given, ok := values["console"].(map[string]any); ok && v.Key != "console.enabled" {
-				usual = Render(t, map[string]any{"console": map[string]any{"enabled": true}})
-				given["enabled"] = true
-			}
 			if bytes.Equal(usual, Render(t, values)) {
 				t.Errorf("%s: %v changes nothing", v.Key, set)
 			}
@@ -117,6 +113,10 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 // monitoring gives the group and the name of a value of metrics that has an effect only where its group is turned on.
 func monitoring(key string) (group, setting string, ok bool) {
 	below, ok := strings.CutPrefix(key, "metrics.")
+	group, setting, deep := strings.Cut(below, ".")
+	return group, setting, ok && deep && group != "service"
+}
+
 // switchedOn is what the values of a group that is off by default are tried with.
 func switchedOn(group, key string) map[string]any {
 	switch {
@@ -124,7 +124,7 @@ func switchedOn(group, key string) map[string]any {
 		return map[string]any{"enabled": true, "certificates": "operator"}
 	case group == "webhooks":
 		return map[string]any{"enabled": true, "certificates": "cert-manager"}
-	case group == "networkPolicy":
+	case group == "networkPolicy", group == "console":
 		return map[string]any{"enabled": true}
 	default:
 		return nil
