@@ -27,9 +27,14 @@ GOLANGCI_LINT := $(BIN)/golangci-lint-v2.15.0
 CONTROLLER_GEN := $(BIN)/controller-gen-v0.23.0
 GOTESTSUM := $(BIN)/gotestsum-v1.13.0
 ACTIONLINT := $(BIN)/actionlint-v1.7.12
+GOVULNCHECK := $(BIN)/govulncheck-v1.4.0
+# Where govulncheck has its database from: https, or file:// for a copy.
+VULNDB ?= https://vuln.go.dev
 
 # Packages with tests against real servers.
 E2E_PKGS = $(shell grep -rl --include='*_test.go' '^//go:build e2e' . | xargs -r -n1 dirname | sort -u)
+# Packages with code that stands in for other code under the tag failpoints.
+FAILPOINT_PKGS = $(shell grep -rl --include='*.go' '^//go:build .*failpoints' . | xargs -r -n1 dirname | sort -u)
 # Packages whose tests compare with golden files.
 GOLDEN_PKGS = $(shell grep -rl --include='*_test.go' 'restmapping/operator/internal/golden"' . | xargs -r -n1 dirname | sort -u)
 
@@ -66,6 +71,8 @@ fmt: $(GOLANGCI_LINT) ## Format the code.
 lint: $(GOLANGCI_LINT) ## Look for mistakes and breaches of style.
 	@echo "lint: golangci-lint over all packages (the first run takes minutes)"
 	@$(GOLANGCI_LINT) run --allow-serial-runners ./...
+	@echo "lint: what is built with the tag failpoints in place of what is built without it"
+	@$(GOLANGCI_LINT) run --allow-serial-runners --build-tags cluster,e2e,install,crash,security,failpoints $(FAILPOINT_PKGS)
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## The same, and repair what can be repaired.
@@ -73,7 +80,8 @@ lint-fix: $(GOLANGCI_LINT) ## The same, and repair what can be repaired.
 
 .PHONY: vet
 vet: ## Run go vet.
-	@go vet -tags 'cluster e2e install' $(PKGS)
+	@go vet -tags 'cluster e2e install crash security' $(PKGS)
+	@go vet -tags 'cluster e2e install crash security failpoints' $(PKGS)
 
 .PHONY: tidy
 tidy: ## Tidy go.mod.
@@ -174,6 +182,11 @@ test-throttle: controlplane ## 500 custom resources while their server answers 4
 test-rotation: controlplane ## Rotate each kind of credential under 100 custom resources that are changed all the time, and revoke the old one.
 	@ROTATE_LONG=1 go test -v -count=1 -timeout 30m -tags cluster -run TestACredentialIsRotated ./internal/operator
 
+.PHONY: test-policies
+test-policies: controlplane ## The policies of the chart and of docs/policies: by the API server's own CEL, and by OPA.
+	@go test -count=1 -timeout 15m -tags cluster -run TestPolicies ./internal/charttest
+	@cd e2e/policies && go test ./...
+
 .PHONY: test-model
 test-model: ## The long form of the model: every interleaving of two processes, and each safety rule switched off. Prints both tables.
 	@go test ./pkg/lifecycle/parts/ -count=1 -v
@@ -212,6 +225,10 @@ golden: ## Rewrite the golden files; read the difference before you commit it.
 verify: controlplane ## Fail when generated files or go.mod are not up to date.
 	@hack/verify.sh
 
+.PHONY: vulncheck
+vulncheck: $(GOVULNCHECK) ## Look for known vulnerabilities that the programs reach. VULNDB= is another database, such as file:///var/lib/vulndb.
+	@$(GOVULNCHECK) -db $(VULNDB) ./cmd/...
+
 .PHONY: helm-lint
 helm-lint: controlplane ## Check the chart.
 	@$(BIN)/helm lint --strict $(CHART)
@@ -236,7 +253,8 @@ $(GOLANGCI_LINT): TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(CONTROLLER_GEN): TOOL := sigs.k8s.io/controller-tools/cmd/controller-gen
 $(GOTESTSUM): TOOL := gotest.tools/gotestsum
 $(ACTIONLINT): TOOL := github.com/rhysd/actionlint/cmd/actionlint
-$(GOLANGCI_LINT) $(CONTROLLER_GEN) $(GOTESTSUM) $(ACTIONLINT):
+$(GOVULNCHECK): TOOL := golang.org/x/vuln/cmd/govulncheck
+$(GOLANGCI_LINT) $(CONTROLLER_GEN) $(GOTESTSUM) $(ACTIONLINT) $(GOVULNCHECK):
 	@echo "tools: building $(notdir $@) (the first time takes minutes)"
 	@mkdir -p $@.new
 	@GOBIN=$@.new go install $(TOOL)@$(lastword $(subst -, ,$(notdir $@)))

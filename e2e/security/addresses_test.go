@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // addresses points endpoints, their proxies, their token endpoints and their Vaults at what they may not reach: a server beside the
@@ -78,6 +79,12 @@ func redirects(s *scene) {
 			w.Header().Set("Link", "<"+targets[n]+">; rel=\"next\"")
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte("[]"))
+		case strings.HasPrefix(r.URL.Path, "/base/poll/") && r.Method == http.MethodPut:
+			_, _ = fmt.Sscanf(r.URL.Path, "/base/poll/poll-%d", &n)
+			w.Header().Set("Location", targets[n])
+			w.WriteHeader(http.StatusAccepted)
+		case strings.HasPrefix(r.URL.Path, "/base/poll/"):
+			w.WriteHeader(http.StatusNotFound)
 		case strings.HasPrefix(r.URL.Path, "/base/read/"):
 			_, _ = fmt.Sscanf(r.URL.Path, "/base/read/redirect-%d", &n)
 			w.Header().Set("Location", targets[n])
@@ -107,6 +114,7 @@ func redirects(s *scene) {
 		all.WriteString(thing("link", "attacker", fmt.Sprintf("link-%d", i), fmt.Sprintf("{id: %q, note: x}", fmt.Sprint(i))))
 	}
 	s.Apply("%s", all.String())
+	polled := polls(s, targets)
 	for i, target := range targets {
 		for _, name := range []string{"redirect", "link"} {
 			said := s.reason(of(name, fmt.Sprintf("%s-%d", name, i)), "attacker", "Synced", func(said string) bool { return !strings.Contains(said, " Progressing:") })
@@ -115,6 +123,18 @@ func redirects(s *scene) {
 			}
 		}
 	}
+	for i, name := range polled {
+		s.Eventually("the operation of "+name+" is accepted", func() string {
+			if evil.holds("PUT /base/poll/" + name + " ") {
+				return ""
+			}
+			return s.condition(of("poll", name), "attacker", "Synced")
+		})
+		if said := s.condition(of("poll", name), "attacker", "Ready"); strings.HasPrefix(said, "True") {
+			s.t.Errorf("the operation at %s was taken for done: %s", targets[i], said)
+		}
+	}
+	time.Sleep(3 * time.Second) // several times the interval at which an operation is asked about
 	for _, server := range []*server{forbidden, other} {
 		if n := len(server.requests()); n > 0 {
 			s.t.Errorf("%s got %d requests: %v", server.URL, n, server.requests())
@@ -124,9 +144,9 @@ func redirects(s *scene) {
 		if !strings.HasPrefix(r.URI, "/base/") || strings.Contains(r.URI, "..") {
 			s.t.Errorf("%s %s leaves the base path", r.Method, r.URI)
 		}
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet && !strings.HasPrefix(r.URI, "/base/poll/") {
 			s.t.Errorf("%s %s follows from an answer that says nothing", r.Method, r.URI)
 		}
 	}
-	s.t.Logf("%d targets by redirect and by link: none was followed, nothing was written", len(targets))
+	s.t.Logf("%d targets by redirect, by link and as the URL of an operation: none was followed, nothing was written", len(targets))
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -33,11 +34,11 @@ func bird(place string) canary {
 
 // forms are the ways in which a value may be written.
 func (c canary) forms() []string {
-	quoted, _ := json.Marshal(c.value)
+	quoted := fmt.Sprintf("%q", c.value) // what is in a canary is written alike in JSON and in Go
 	// What was cut is a secret as well, if enough of it is left.
-	start := c.value[:len("CANARY+")+len(c.place)+len("/")+4]
+	start := c.value[:min(len("CANARY+")+len(c.place)+len("/")+4, len(c.value))]
 	return []string{
-		c.value, start, url.QueryEscape(start), base64.StdEncoding.EncodeToString([]byte(start[:len(start)/3*3])), url.QueryEscape(c.value), url.PathEscape(c.value), strings.Trim(string(quoted), `"`),
+		c.value, start, url.QueryEscape(start), base64.StdEncoding.EncodeToString([]byte(start[:len(start)/3*3])), url.QueryEscape(c.value), url.PathEscape(c.value), strings.Trim(quoted, `"`),
 		base64.StdEncoding.EncodeToString([]byte(c.value)), base64.StdEncoding.EncodeToString([]byte("me:" + c.value)), fmt.Sprintf("%x", c.value),
 	}
 }
@@ -51,6 +52,8 @@ func guarded() map[string]string {
 		"inquery": "auth: {apiKey: {in: Query, name: key, valueRef: {name: birds, key: inquery}}}",
 		"cookie":  "auth: {apiKey: {in: Cookie, name: key, valueRef: {name: birds, key: cookie}}}",
 		"oauth2":  "auth: {oauth2: {tokenURL: \"SERVER/token\", clientIDRef: {name: birds, key: clientid}, clientSecretRef: {name: birds, key: oauth2}, authStyle: InParams}}",
+		"vault":   "vault: {address: \"VAULT\", tokenRef: {name: birds, key: vault-token}}\n  auth: {bearer: {tokenRef: {vault: {path: birds, key: value}}}}",
+		"account": "auth: {serviceAccountToken: {serviceAccountName: own, audiences: [birds]}}",
 		"session": "auth: {session: {login: {path: /login, fields: [{name: password, valueRef: {name: birds, key: session}}]}, token: {from: {cookie: sid}, cookie: sid}, csrf: {from: {header: X-Csrf}, header: X-Csrf}}}",
 	}
 }
@@ -61,7 +64,7 @@ func canaries(s *scene) {
 	birds := map[string]canary{}
 	for _, place := range []string{
 		"bearer", "basic", "header", "inquery", "cookie", "oauth2", "clientid", "session", "oauth2-token", "session-cookie", "session-csrf",
-		"cr-body", "cr-header", "cr-query", "proxy",
+		"cr-body", "cr-header", "cr-query", "proxy", "vault", "vault-token", "file", "output",
 	} {
 		birds[place] = bird(place)
 	}
@@ -69,9 +72,12 @@ func canaries(s *scene) {
 	echo.answer = func(w http.ResponseWriter, r *http.Request) { repeat(w, r, echo, birds) }
 	s.plant(birds)
 	key := s.plantKey()
+	vault := s.plantInVault(birds)
 	for name, fields := range guarded() {
-		s.Apply("%s", endpointYAML("RestEndpoint", "attacker", "guarded-"+name, echo.URL, strings.ReplaceAll(fields, "SERVER", echo.URL)))
+		s.Apply("%s", endpointYAML("RestEndpoint", "attacker", "guarded-"+name, echo.URL, strings.NewReplacer("SERVER", echo.URL, "VAULT", vault.URL).Replace(fields)))
 	}
+	s.plantFile(birds, echo)
+	s.plantOutput(birds)
 	s.Apply("%s", endpointYAML("RestEndpoint", "attacker", "guarded-proxy", echo.URL, "proxy: {url: \""+echo.URL+"\", basic: {username: me, passwordRef: {name: birds, key: proxy}}}"))
 	s.Apply("%s", endpointYAML("RestEndpoint", "attacker", "guarded-mtls", "https://"+echo.Listener.Addr().String(), "tls: {insecureSkipVerify: true, clientCertificate: {secretRef: {name: pair}}}"))
 	s.Apply("%s", mapping("canary", "{kind: RestEndpoint, nameExpression: self.spec.server}", `
@@ -109,7 +115,8 @@ func canaries(s *scene) {
 		}
 	}
 	time.Sleep(5 * time.Second) // one more look of each, with what the first has left
-	s.search(birds, key, echo, len(servers)*len(answers))
+	s.reason("clusterrestendpoint/guarded-file", "", "Ready", oneOf("ProbeFailed"))
+	s.search(birds, key, []*server{echo, vault}, len(servers)*len(answers))
 }
 
 // plant makes the Secret of all canaries.
@@ -161,14 +168,17 @@ func (s *scene) plantKey() string {
 // repeat answers as the query says, with all that it was sent in the body and in a header.
 func repeat(w http.ResponseWriter, r *http.Request, echo *server, birds map[string]canary) {
 	sent := echo.requests()
-	said, _ := json.Marshal(map[string]any{"message": "refused " + fmt.Sprint(r.Header) + " " + r.RequestURI + " " + sent[len(sent)-1].Body})
+	said, err := json.Marshal(map[string]any{"message": "refused " + fmt.Sprint(r.Header) + " " + r.RequestURI + " " + sent[len(sent)-1].Body})
+	if err != nil {
+		panic(err)
+	}
 	w.Header().Set("X-Repeated", strings.NewReplacer("\n", " ", "\r", " ").Replace(fmt.Sprint(r.Header)+r.RequestURI))
 	w.Header().Set("Content-Type", "application/json")
-	switch path := r.URL.Path; {
-	case path == "/token":
+	switch r.URL.Path {
+	case "/token":
 		_, _ = fmt.Fprintf(w, `{"access_token": %q, "token_type": "Bearer", "expires_in": 3600}`, birds["oauth2-token"].value)
 		return
-	case path == "/login":
+	case "/login":
 		http.SetCookie(w, &http.Cookie{Name: "sid", Value: url.QueryEscape(birds["session-cookie"].value), Path: "/"})
 		w.Header().Set("X-Csrf", birds["session-csrf"].value)
 		_, _ = w.Write([]byte("{}"))
@@ -202,7 +212,7 @@ func repeat(w http.ResponseWriter, r *http.Request, echo *server, birds map[stri
 }
 
 // search looks for every form of every canary wherever the operator tells something.
-func (s *scene) search(birds map[string]canary, key string, echo *server, resources int) {
+func (s *scene) search(birds map[string]canary, key string, servers []*server, resources int) {
 	s.t.Helper()
 	places := map[string]string{
 		"log":       s.log(),
@@ -214,11 +224,17 @@ func (s *scene) search(birds map[string]canary, key string, echo *server, resour
 		"metrics":   s.fetch(s.Operator.Metrics),
 		"readyz":    s.fetch(s.Operator.Health + "/readyz?verbose"),
 		"kubectl":   s.Kubectl("describe", "restendpoints", "-n", "attacker"),
+		"traces":    s.traces.all(),
 	}
+	accounts := jwts(servers[0])
+	if len(accounts) == 0 {
+		s.t.Error("no token of a ServiceAccount reached the server: it was not tried")
+	}
+	planted := append(slices.Collect(maps.Values(birds)), accounts...)
 	total, searched := 0, 0
 	for place, text := range places {
 		total += len(text)
-		for _, c := range birds {
+		for _, c := range planted {
 			for _, form := range c.forms() {
 				searched++
 				if i := strings.Index(text, form); i >= 0 {
@@ -234,17 +250,19 @@ func (s *scene) search(birds map[string]canary, key string, echo *server, resour
 		}
 	}
 	arrived := 0
+	kept := s.Kubectl("get", "secrets", "-n", "attacker", "-o", "yaml")
 	for _, c := range birds {
-		if slices.ContainsFunc(c.forms(), echo.holds) {
+		reached := slices.ContainsFunc(servers, func(at *server) bool { return slices.ContainsFunc(c.forms(), at.holds) })
+		if reached || c.place == "output" && strings.Contains(kept, base64.StdEncoding.EncodeToString([]byte(c.value))) {
 			arrived++
 		} else {
 			s.t.Errorf("the canary of %s never reached the server: it was not tried", c.place)
 		}
 	}
-	if len(places["log"]) < 1000 || len(places["metrics"]) < 1000 {
+	if len(places["log"]) < 1000 || len(places["metrics"]) < 1000 || len(places["traces"]) < 1000 {
 		s.t.Error("there is next to nothing to search in")
 	}
-	s.t.Logf("%d canaries (%d arrived at the server and were repeated), %d resources, %d bytes in %d places searched %d times", len(birds)+2, arrived, resources, total, len(places), searched)
+	s.t.Logf("%d canaries and tokens (%d arrived where they were meant for, and were repeated), %d resources, %d bytes in %d places searched %d times", len(planted)+2, arrived+len(accounts), resources, total, len(places), searched)
 }
 
 func (s *scene) fetch(address string) string {

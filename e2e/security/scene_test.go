@@ -32,6 +32,9 @@ const allowedHost = "127.0.0.2"
 type scene struct {
 	*suite.Suite
 	t *testing.T
+	// files is the operator's directory of credentials, traces what it sends of those.
+	files  string
+	traces *collector
 }
 
 // loot is the value that the attacker must never get.
@@ -39,7 +42,9 @@ const loot = "LOOT-4f1c9a7e2b"
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{Suite: suite.New(t, "--allow-cidrs="+allowedHost+"/32", "--log-level=debug", "--credentials-directory="+credentialFiles(t)), t: t}
+	files, traces := credentialFiles(t), newCollector(t)
+	installed := suite.New(t, "--allow-cidrs="+allowedHost+"/32", "--log-level=debug", "--credentials-directory="+files)
+	s := &scene{Suite: installed, t: t, files: files, traces: traces}
 	// With all rights that the chart can give, so that it is not RBAC that saves the day.
 	all := map[string]any{"outputs": map[string]any{"secrets": true, "configMaps": true}, "rbac": map[string]any{"serviceAccountTokens": true}}
 	if err := installation.Prepare(t.Context(), s.Plane.Admin(), s.Root, all); err != nil {
@@ -97,9 +102,10 @@ rules:
 
 // in gives the scene for a part of the test.
 func (s *scene) in(t *testing.T) *scene {
+	t.Helper()
 	part := *s.Suite
 	part.TB = t
-	return &scene{Suite: &part, t: t}
+	return &scene{Suite: &part, t: t, files: s.files, traces: s.traces}
 }
 
 // seen is a request as a server got it.
@@ -125,8 +131,8 @@ func listen(t *testing.T, host string, answer http.HandlerFunc) *server {
 	}
 	s := &server{answer: answer}
 	s.Server = httptest.NewUnstartedServer(s)
-	_ = s.Server.Listener.Close()
-	s.Server.Listener = listener
+	_ = s.Listener.Close()
+	s.Listener = listener
 	s.Start()
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s
