@@ -175,6 +175,8 @@ const (
 	SafetyUpsert CreateSafety = "Upsert"
 	// SafetyUniqueKey: the server refuses a second object with the same key, and it can be looked up by that key.
 	SafetyUniqueKey CreateSafety = "UniqueKey"
+	// SafetyIdempotencyKey: the server knows a create again that carries the same key, and answers it as it did the first.
+	SafetyIdempotencyKey CreateSafety = "IdempotencyKey"
 	// SafetyMarker: a field carries self.metadata.uid, and the list can be searched for it.
 	SafetyMarker CreateSafety = "Marker"
 	// SafetyNone: nothing; a create whose outcome is unknown needs a person.
@@ -185,6 +187,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.body) || !has(self.bodyExpression)",message="create: at most one of body and bodyExpression"
 // +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="create: encoding Raw needs bodyExpression and contentType"
+// +kubebuilder:validation:XValidation:rule="has(self.idempotency) == (has(self.safety) && self.safety == 'IdempotencyKey')",message="create: idempotency and safety IdempotencyKey go together"
 type CreateOperation struct {
 	RequestTemplate `json:",inline"`
 	// Lock is CEL over self and identifiers that gives a key: writes with the same key at one endpoint go one after the
@@ -208,8 +211,11 @@ type CreateOperation struct {
 	// Safety says what makes re-sending this request safe. It is derived where that can be done, and shown in the
 	// mapping's status.
 	// +optional
-	// +kubebuilder:validation:Enum=Upsert;UniqueKey;Marker;None
+	// +kubebuilder:validation:Enum=Upsert;UniqueKey;IdempotencyKey;Marker;None
 	Safety CreateSafety `json:"safety,omitempty"`
+	// Idempotency says how the server knows this request again, for safety IdempotencyKey.
+	// +optional
+	Idempotency *Idempotency `json:"idempotency,omitempty"`
 	// Async says how to follow an operation that the server only accepts and does later.
 	// +optional
 	Async *Async `json:"async,omitempty"`

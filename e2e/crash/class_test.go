@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -91,6 +92,12 @@ func promptClasses() []class {
 			mapping: assigned("markeds", "safety: Marker") + `
     list: {path: /markeds, match: item.owner == self.metadata.uid}`,
 			collection: restfake.Collection{IDs: restfake.AssignedText, Answer: restfake.AnswerObject},
+		},
+		{
+			// A person is needed where the custom resource was changed meanwhile: then it is another request.
+			name: "IdempotencyKey", kind: "Keyed", resource: "keyeds", unsafe: true,
+			mapping:    assigned("keyeds", "safety: IdempotencyKey, idempotency: {header: Idempotency-Key, window: 24h}"),
+			collection: restfake.Collection{IDs: restfake.AssignedText, Idempotency: &restfake.Idempotency{Header: "Idempotency-Key", Window: 24 * time.Hour}},
 		},
 		{
 			name: "None", kind: "Unsafe", resource: "unsaves", unsafe: true,

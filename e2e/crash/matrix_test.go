@@ -67,6 +67,9 @@ func killAt(t *testing.T, what string, points []point) {
 	m.walk()
 	m.report(what)
 	t.Logf("answers of a person: %s\n%s", m.person.answered(), m.table())
+	if n := m.person.answers["IdempotencyKey"]; n > 0 {
+		t.Errorf("a person was asked %d times for what its idempotency key tells", n)
+	}
 }
 
 type matrix struct {

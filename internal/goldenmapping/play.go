@@ -148,6 +148,9 @@ func (p *player) exchange(ctx context.Context, x Exchange) (rest.Request, error)
 	return req, err
 }
 
+// exampleKey stands for the idempotency key of a create, which is another one for each attempt.
+const exampleKey = "00000000-0000-4000-8000-000000000001"
+
 func (p *player) request(ctx context.Context, operation rest.Operation) (rest.Request, error) {
 	switch operation {
 	case rest.Read:
@@ -158,6 +161,7 @@ func (p *player) request(ctx context.Context, operation rest.Operation) (rest.Re
 		}
 		return p.pass.ListRequest(ctx, *p.page)
 	case rest.Create:
+		p.pass.SetIdempotencyKey(exampleKey)
 		return p.pass.CreateRequest(ctx)
 	case rest.Update:
 		return p.pass.UpdateRequest(ctx, p.observed)

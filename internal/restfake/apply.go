@@ -27,10 +27,12 @@ func (s *Server) apply(request *Request, hidden time.Duration) reply {
 	if c == nil {
 		return problem(http.StatusNotFound, "no such path")
 	}
-	if c.Later.takes(request.Method) {
-		return s.accept(c.Later, func() reply { return s.perform(c, item, vars, request, hidden) })
-	}
-	return s.perform(c, item, vars, request, hidden)
+	return s.once(c, vars, request, func() reply {
+		if c.Later.takes(request.Method) {
+			return s.accept(c.Later, func() reply { return s.perform(c, item, vars, request, hidden) })
+		}
+		return s.perform(c, item, vars, request, hidden)
+	})
 }
 
 func (s *Server) perform(c *Collection, item bool, vars map[string]string, request *Request, hidden time.Duration) reply {

@@ -72,6 +72,8 @@ type Collection struct {
 	DuplicateKey string
 	// Later lets the collection accept changes and make them afterwards; nil for at once.
 	Later *Later
+	// Idempotency lets the collection know a create again by a key; nil for not.
+	Idempotency *Idempotency
 }
 
 func withDefaults(c Collection) *Collection {

@@ -24,6 +24,7 @@ type Server struct {
 	closed      bool
 	collections []*Collection
 	objects     map[objectKey]*object
+	creates     map[idempotencyKey]answeredCreate
 	lastID      map[string]int64
 	sequence    int64
 	number      int
@@ -53,7 +54,7 @@ func WithoutRecord() Option { return func(s *Server) { s.noRecord = true } }
 func New(collections []Collection, options ...Option) *Server {
 	s := &Server{
 		now: time.Now, hook: func(*Request) Fault { return Fault{} }, stop: make(chan struct{}),
-		objects: map[objectKey]*object{}, lastID: map[string]int64{}, counts: map[countKey]int{},
+		objects: map[objectKey]*object{}, creates: map[idempotencyKey]answeredCreate{}, lastID: map[string]int64{}, counts: map[countKey]int{},
 	}
 	for _, c := range collections {
 		s.collections = append(s.collections, withDefaults(c))

@@ -6,6 +6,9 @@ import (
 
 // afterCreate keeps the identity first of all, then verifies what was made.
 func afterCreate(f Facts) Step {
+	if f.Sent.Again {
+		return afterResend(f)
+	}
 	switch o := f.Sent.Outcome; {
 	case o == Success && !f.Sent.Identified:
 		return afterAmbiguousCreate(f)
@@ -52,10 +55,12 @@ func verifyWrite(f Facts, reason string) Step {
 // afterAmbiguousCreate: with a key that the server keeps unique it is enough to look again later; otherwise the record
 // stays as it is and the next pass recovers.
 func afterAmbiguousCreate(f Facts) Step {
-	switch f.Safety {
-	case v1alpha1.SafetyNone:
-		return unknownCreate()
-	case v1alpha1.SafetyMarker:
+	switch {
+	case f.Key != KeyNone:
+		return Step{Action: Retry, Reason: v1alpha1.ReasonCreating, Message: "the answer to the create was lost; it is sent again with its idempotency key"}
+	case f.Safety == v1alpha1.SafetyNone:
+		return unknownCreate(f)
+	case f.Safety == v1alpha1.SafetyMarker:
 		return Step{Action: Wait, Reason: v1alpha1.ReasonWaitingForSettle, Delay: DelaySettle}
 	default:
 		return Step{Action: Retry, Reason: v1alpha1.ReasonCreating}

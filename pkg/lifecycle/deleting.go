@@ -15,6 +15,8 @@ func nextDeleting(f Facts) Step {
 		return Step{Action: Release}
 	case f.Sent != nil && f.Sent.Operation == rest.Delete:
 		return afterDelete(f)
+	case f.Sent != nil && f.Sent.Again:
+		return afterSend(f)
 	case f.Underway != nil && f.EndpointChanged:
 		return deletedElsewhere()
 	case f.Underway != nil:

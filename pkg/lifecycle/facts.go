@@ -88,6 +88,26 @@ const (
 	GuardFailed GuardState = "Failed"
 )
 
+// KeyState is what is known of the idempotency key of a create whose outcome is not known: whether the create can be sent
+// again without making a second object.
+type KeyState string
+
+// The states of a key.
+const (
+	// KeyNone: the create carries none.
+	KeyNone KeyState = ""
+	// KeyNotYet: it has one, and was not looked at yet.
+	KeyNotYet KeyState = "NotYet"
+	// KeyHonoured: the server knows it for certain, and the request would be the very one that was sent.
+	KeyHonoured KeyState = "Honoured"
+	// KeyOver: the server may have forgotten it.
+	KeyOver KeyState = "Over"
+	// KeyOfAnother: the request would be another than the one that was sent with it.
+	KeyOfAnother KeyState = "OfAnother"
+	// KeyRefused: the server has refused the request that was sent again with it.
+	KeyRefused KeyState = "Refused"
+)
+
 // Answer is what a person said about a create whose outcome is unknown.
 type Answer string
 
@@ -112,6 +132,8 @@ type Sent struct {
 	Step bool
 	// Earlier tells that an earlier pass sent it, and that this one has learned how it ended.
 	Earlier bool
+	// Again tells that it is the create of the recorded attempt, sent once more with its idempotency key.
+	Again bool
 }
 
 // Facts is all that a decision is made from.
@@ -120,8 +142,11 @@ type Facts struct {
 	Deleting, Finalizer, Suspended bool
 	// Policy is in force for this custom resource.
 	Policy v1alpha1.Policy
-	// Safety is the class of create safety.
+	// Safety is the class of create safety by which an unknown outcome is found out: Marker or None for IdempotencyKey, where
+	// it comes after Key.
 	Safety v1alpha1.CreateSafety
+	// Key is about the idempotency key of the create that the record is about.
+	Key KeyState
 	// CanCreate, CanUpdate and CanDelete say which operations the mapping has.
 	CanCreate, CanUpdate, CanDelete bool
 	// LookBeforeDelete tells that the delete request needs the object as it is.
@@ -251,6 +276,10 @@ const (
 	WriteIntent Action = "WriteIntent"
 	// SendCreate sends the create, once.
 	SendCreate Action = "SendCreate"
+	// CheckKey finds out whether the create of the recorded attempt can be sent again with its idempotency key, ResendCreate
+	// sends it again, once.
+	CheckKey     Action = "CheckKey"
+	ResendCreate Action = "ResendCreate"
 	// KeepIdentity persists the identity that the create answered with, or that was found.
 	KeepIdentity Action = "KeepIdentity"
 	// ForgetIntent persists that nothing of ours is outside.

@@ -228,8 +228,13 @@ func recoverCreate(f Facts) Step {
 		return adoptAnswered(f)
 	case f.Answer == AnswerAbsent:
 		return Step{Action: ForgetIntent}
+	}
+	if s, ok := resend(f); ok {
+		return s
+	}
+	switch {
 	case f.Safety == v1alpha1.SafetyNone && f.Underway == nil:
-		return unknownCreate()
+		return unknownCreate(f)
 	case !f.Settled && f.Safety == v1alpha1.SafetyMarker && f.Underway == nil:
 		return awaitSettle()
 	}
@@ -257,7 +262,7 @@ func recoverCreate(f Facts) Step {
 		}
 		return Step{Action: ForgetIntent}
 	default:
-		return unknownCreate()
+		return unknownCreate(f)
 	}
 }
 
@@ -279,8 +284,8 @@ func adoptAnswered(f Facts) Step {
 	}
 }
 
-func unknownCreate() Step {
-	return Step{Action: Stall, Reason: v1alpha1.ReasonCreateOutcomeUnknown, Message: "a create was sent and its answer was lost, and the API offers nothing to find the object by; look there, and answer with annotation " + v1alpha1.ResolveAnnotation}
+func unknownCreate(f Facts) Step {
+	return Step{Action: Stall, Reason: v1alpha1.ReasonCreateOutcomeUnknown, Message: "a create was sent and its answer was lost, " + whyNotAgain(f.Key) + "and the API offers nothing to find the object by; look there, and answer with annotation " + v1alpha1.ResolveAnnotation}
 }
 
 func internalError(message string) Step {

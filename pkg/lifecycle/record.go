@@ -47,8 +47,13 @@ type Record struct {
 	Phase    Phase  `json:"phase"`
 	// Attempt names the create that this record is about.
 	Attempt string `json:"attempt,omitempty"`
-	// At is the time of the intent, in UTC to the second. It is for people; no decision is made from it.
+	// At is the time of the intent, in UTC to the second. It is for people, and for how long an idempotency key is known.
 	At string `json:"at,omitempty"`
+	// Request is a keyed hash of the create that was intended, where it carries an idempotency key.
+	Request string `json:"request,omitempty"`
+	// Resends is how often that create was sent again. Each is written down before it is sent, so that no process takes an
+	// attempt for unsent that another has sent again.
+	Resends int `json:"resends,omitempty"`
 	// Identifiers are all values that the paths of read and delete need.
 	Identifiers map[string]string `json:"ids,omitempty"`
 	// Generation is that of the custom resource with which the object was made, or, where policy.immutable is Replace, was

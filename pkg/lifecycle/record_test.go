@@ -42,7 +42,7 @@ func TestEachFieldOfARecordBelongsToAVersion(t *testing.T) {
 			"v", "uid", "of", "endpoint", "phase", "attempt", "at", "ids", "seen", "key", "mac",
 			"gen", "forced", "replacing", "op", "op.op", "op.url", "op.at", "op.failed", "parts", "parts.creating", "parts.ids", "again", "values",
 		},
-		3: {"op.values"},
+		3: {"op.values", "request", "resends"},
 	}
 	var want, got []string
 	for version, names := range fields {

@@ -14,7 +14,7 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, CheckGuard, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	CheckKey, ResendCreate, SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, CheckGuard, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
 var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
@@ -27,7 +27,7 @@ func TestNextIsTotal(t *testing.T) {
 			f.Sent = &Sent{
 				Operation: rapid.SampledFrom([]rest.Operation{rest.Create, rest.Update, rest.Delete, rest.Read}).Draw(t, "operation"),
 				Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
-				Kept: rapid.Bool().Draw(t, "kept"), Forgotten: rapid.Bool().Draw(t, "forgotten"),
+				Kept: rapid.Bool().Draw(t, "kept"), Forgotten: rapid.Bool().Draw(t, "forgotten"), Again: rapid.Bool().Draw(t, "again"),
 			}
 		}
 		step := Next(f)
@@ -71,6 +71,8 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		f.Probe = rapid.SampledFrom([]ProbeState{ProbeOK, ProbeFailed, ProbeNotThere}).Draw(t, "probe")
 	case CheckGuard:
 		f.Guard = rapid.SampledFrom([]GuardState{GuardOpen, GuardHolds, GuardFailed}).Draw(t, "guard")
+	case CheckKey:
+		f.Key = rapid.SampledFrom([]KeyState{KeyHonoured, KeyOver, KeyOfAnother, KeyRefused}).Draw(t, "looked at the key")
 	case WriteIntent:
 		f.Unresolved = f.MayBeOutside()
 		f.Record, f.Finalizer, f.Intended, f.Confirmed, f.Answer = RecordCreating, true, true, false, AnswerNone
@@ -79,7 +81,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		}
 	case BeginReplacing, EndReplacing:
 		f.Replacing = a == BeginReplacing
-	case SendCreate, SendUpdate, SendDelete, SendStep:
+	case SendCreate, ResendCreate, SendUpdate, SendDelete, SendStep:
 		e.send(t, f, a)
 	case KeepOperation:
 		f.Sent.Kept = true
@@ -114,6 +116,8 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a mutating request beside an operation under way: %v", e.done)
 	case f.Sent != nil && !f.Sent.Earlier:
 		t.Fatalf("a second mutating request in one pass: %v", e.done)
+	case a == ResendCreate && (f.Record != RecordCreating || f.Key != KeyHonoured || f.Policy.Management == v1alpha1.ManagementObserveOnly || !f.CanCreate):
+		t.Fatalf("a create that was sent again and may not be: %+v", f)
 	case a == SendCreate && (last < 0 || e.done[last] != WriteIntent):
 		t.Fatalf("a create without its intent just before: %v", e.done)
 	case a == SendUpdate && f.Look != LookFound:
@@ -132,9 +136,9 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
 	f.Sent = &Sent{
-		Operation: map[Action]rest.Operation{SendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete, SendStep: rest.Delete}[a],
-		Step:      a == SendStep,
-		Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
+		Operation: map[Action]rest.Operation{SendCreate: rest.Create, ResendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete, SendStep: rest.Delete}[a],
+		Step:      a == SendStep, Again: a == ResendCreate,
+		Outcome: rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
 	}
 	f.Look, f.Intended = LookNotYet, false
 }
@@ -166,6 +170,7 @@ func anyFacts(t *rapid.T) Facts {
 		Safety: rapid.SampledFrom([]v1alpha1.CreateSafety{
 			v1alpha1.SafetyUpsert, v1alpha1.SafetyUniqueKey, v1alpha1.SafetyMarker, v1alpha1.SafetyNone,
 		}).Draw(t, "safety"),
+		Key:        rapid.SampledFrom([]KeyState{KeyNone, KeyNotYet}).Draw(t, "key"),
 		Dependents: rapid.SampledFrom([]Dependents{DependentsNone, DependentsUnknown, DependentsExist}).Draw(t, "dependents"),
 		CanCreate:  flag("create"), CanUpdate: flag("update"), CanDelete: flag("delete"), AllChosen: flag("chosen"),
 		Record: rapid.SampledFrom([]RecordState{

@@ -125,7 +125,7 @@ func createFailed(f Facts) Step {
 		return Step{Action: ForgetIntent}
 	default:
 		if f.Underway.Outcome == Failed {
-			return unknownCreate()
+			return unknownCreate(f)
 		}
 		return Step{Action: ForgetIntent}
 	}

@@ -13,6 +13,9 @@ import (
 // body builds the encoded body of a request and its media type; nil when it has none.
 func (s *Pass) body(ctx context.Context, plan *operationPlan, observed any) (body []byte, contentType string, err error) {
 	value, present, err := s.bodyValue(ctx, plan, observed)
+	if err == nil {
+		value, present, err = s.keyed(plan, value, present)
+	}
 	if err != nil || !present {
 		return nil, "", err
 	}

@@ -3,6 +3,7 @@ package mapping
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -146,6 +147,26 @@ func (p bodyPath) drop(document map[string]any) {
 	if object, ok := above.(map[string]any); ok {
 		delete(object, p[last])
 	}
+}
+
+// with gives a copy of a document that has a value at the path. The document itself, which may be the custom resource's own,
+// stays as it is. The path must not be empty.
+func (p bodyPath) with(document map[string]any, value any) map[string]any {
+	changed := map[string]any{}
+	maps.Copy(changed, document)
+	at := changed
+	for i, key := range p {
+		if i == len(p)-1 {
+			at[key] = value
+			break
+		}
+		child := map[string]any{}
+		if former, ok := at[key].(map[string]any); ok {
+			maps.Copy(child, former)
+		}
+		at[key], at = child, child
+	}
+	return changed
 }
 
 // set puts a value at the path and makes the objects on the way. What stands in the way and is no object is

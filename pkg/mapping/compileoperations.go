@@ -61,6 +61,7 @@ func (c *compiler) compileCreate(o *v1alpha1.CreateOperation) {
 	c.exclusiveBody(plan, o.Body)
 	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, c.responseVariables(plan.operation)...)
 	plan.async = c.async(o.Async, plan)
+	plan.key = c.idempotency(plan, o)
 }
 
 func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {

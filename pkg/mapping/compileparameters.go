@@ -54,8 +54,8 @@ func headerNameProblem(name string) string {
 	case "Content-Type":
 		return "use contentType of the operation"
 	case "Idempotency-Key", "X-Idempotency-Key":
-		return canonical + " makes the HTTP client send a POST again on its own when a connection dies, so one create could become two; " +
-			"use another safety class, or another header name if the server has one"
+		return canonical + " is for a create whose key the server knows again, and the operator makes the key; " +
+			"declare operations.create.idempotency with safety IdempotencyKey"
 	}
 	return ""
 }

@@ -201,6 +201,8 @@ func (c *compiler) partSafety(create *v1alpha1.CreateOperation) {
 	case v1alpha1.SafetyUniqueKey:
 	case "":
 		c.fail(field, "say Upsert if sending the request again does no harm, or UniqueKey if the server refuses a second object with the same key")
+	case v1alpha1.SafetyIdempotencyKey:
+		c.fail(field, "a part is found by its key, which is in the list for every element, so it needs no idempotency key; use UniqueKey or Upsert")
 	case v1alpha1.SafetyMarker:
 		c.fail(field, "a part is found by its key, which is in the list for every element, so it needs no marker; use UniqueKey or Upsert")
 	default:

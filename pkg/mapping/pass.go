@@ -41,6 +41,8 @@ type Pass struct {
 	// also are variables beyond those of the mapping, and document is where the paths of fields lead; nil is self.
 	also     map[celrules.Variable]any
 	document map[string]any
+	// key is the idempotency key of the create, where it has one.
+	key string
 	// all tells that an update holds everything that it may hold.
 	all bool
 	// headers are those of the response from which an object was selected last.

@@ -42,8 +42,10 @@ type Program struct {
 
 	safety        v1alpha1.CreateSafety
 	safetyMessage string
-	statusSchema  *apiextensionsv1.JSONSchemaProps
-	warnings      []string
+	// recovery is the class by which an unknown outcome is recovered where a create cannot be sent again with its key.
+	recovery     v1alpha1.CreateSafety
+	statusSchema *apiextensionsv1.JSONSchemaProps
+	warnings     []string
 }
 
 // expression is a compiled expression and its place in the mapping.
@@ -92,6 +94,8 @@ type operationPlan struct {
 	selected *expression
 	// before are sent before it, each while its condition holds.
 	before []stepPlan
+	// key says where the idempotency key goes, nil for none.
+	key *idempotencyPlan
 	// async is nil for an operation that the server does at once.
 	async *asyncPlan
 }
@@ -211,6 +215,10 @@ func (p *Program) ServerSlack() time.Duration { return p.sync.serverSlack }
 // Policy is the mapping's policy with every default filled in.
 func (p *Program) Policy() v1alpha1.Policy { return p.policy }
 
+// Recovery is the class by which the outcome of a create is found out that was lost. It is that of CreateSafety, but for
+// IdempotencyKey, where it is what is left when the server may have forgotten the key: Marker or None.
+func (p *Program) Recovery() v1alpha1.CreateSafety { return p.recovery }
+
 // CreateSafety is the class of create safety in force, and in words what follows from it.
 func (p *Program) CreateSafety() (v1alpha1.CreateSafety, string) { return p.safety, p.safetyMessage }
 
@@ -236,7 +244,7 @@ func (p *Program) CanLookUp() bool {
 	if p.list == nil {
 		return false
 	}
-	declared := p.safety == v1alpha1.SafetyUniqueKey || p.safety == v1alpha1.SafetyMarker
+	declared := p.recovery == v1alpha1.SafetyUniqueKey || p.recovery == v1alpha1.SafetyMarker
 	return lookUpProblem(p, declared) == ""
 }
 

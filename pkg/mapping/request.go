@@ -16,11 +16,15 @@ func (s *Pass) ReadRequest(ctx context.Context) (rest.Request, error) {
 	return s.request(ctx, plan, nil)
 }
 
-// CreateRequest builds the request that makes the object.
+// CreateRequest builds the request that makes the object. Where the mapping says where an idempotency key goes,
+// SetIdempotencyKey comes before it.
 func (s *Pass) CreateRequest(ctx context.Context) (rest.Request, error) {
 	plan, err := s.plan(rest.Create)
 	if err != nil {
 		return rest.Request{}, err
+	}
+	if plan.key != nil && s.key == "" {
+		return rest.Request{}, errNoKey
 	}
 	return s.request(ctx, plan, nil)
 }
@@ -81,6 +85,7 @@ func (s *Pass) request(ctx context.Context, plan *operationPlan, observed any) (
 	if req.Body, req.ContentType, err = s.body(ctx, plan, observed); err != nil {
 		return rest.Request{}, err
 	}
+	s.addKey(plan, &req)
 	if req.Lock, err = s.lockKey(ctx, plan); err != nil {
 		return rest.Request{}, err
 	}

@@ -16,7 +16,7 @@ import (
 func (c *compiler) compileSafety() {
 	p, create := c.program, c.spec.Operations.Create
 	if create == nil {
-		p.safety = v1alpha1.SafetyNone
+		p.safety, p.recovery = v1alpha1.SafetyNone, v1alpha1.SafetyNone
 		p.safetyMessage = "The mapping declares no create operation: an object that is not there is reported and never made."
 		return
 	}
@@ -26,6 +26,7 @@ func (c *compiler) compileSafety() {
 	} else {
 		c.checkSafety(p.safety)
 	}
+	p.recovery = recovery(p)
 	p.safetyMessage = safetyMessage(p, create.Safety == "")
 }
 
@@ -50,9 +51,27 @@ func (c *compiler) checkSafety(declared v1alpha1.CreateSafety) {
 		for _, problem := range markerProblems(p, true) {
 			c.fail(field, "Marker cannot be: %s", problem)
 		}
+	case v1alpha1.SafetyIdempotencyKey:
+		if c.spec.Operations.Create.Idempotency == nil {
+			c.fail(field, "IdempotencyKey needs operations.create.idempotency, which says where the key goes and how long the server knows it")
+			return
+		}
+		c.checkKeyWindow()
 	case v1alpha1.SafetyNone:
 	default:
-		c.fail(field, "the class is Upsert, UniqueKey, Marker or None")
+		c.fail(field, "the class is Upsert, UniqueKey, IdempotencyKey, Marker or None")
+	}
+}
+
+// recovery is the class by which a create is recovered whose request cannot be sent again with its key.
+func recovery(p *Program) v1alpha1.CreateSafety {
+	switch {
+	case p.safety != v1alpha1.SafetyIdempotencyKey:
+		return p.safety
+	case len(markerProblems(p, true)) == 0:
+		return v1alpha1.SafetyMarker
+	default:
+		return v1alpha1.SafetyNone
 	}
 }
 
@@ -174,6 +193,8 @@ func consequence(p *Program, request string) string {
 	case v1alpha1.SafetyUniqueKey:
 		return "the server keeps two objects with one key apart. When the outcome of " + request +
 			" is unknown, the object is looked up, and the request is sent again if it is not there."
+	case v1alpha1.SafetyIdempotencyKey:
+		return keyConsequence(p, request)
 	case v1alpha1.SafetyMarker:
 		return "the object carries the uid of its custom resource. When the outcome of " + request +
 			" is unknown, the list is searched for that uid before anything is sent again."

@@ -66,6 +66,16 @@ func TestCreateSafety(t *testing.T) {
 		"the same path for create and read may be a collection": {
 			all(create("POST", "/owners/{owner}/widgets"), item("/owners/{owner}/widgets")), v1alpha1.SafetyNone, v1alpha1.ReasonCreateOutcomeUnknown,
 		},
+		"a key that the server knows again": {
+			all(assignedID, idempotent(v1alpha1.Idempotency{Header: "Idempotency-Key"})), v1alpha1.SafetyIdempotencyKey,
+			"IdempotencyKey (as declared): the server knows POST /owners/{owner}/widgets again by a key for 24h0m0s. When its outcome is unknown, it is sent again with the same key for as long as that is certain",
+		},
+		"a key, then a person": {
+			all(assignedID, idempotent(v1alpha1.Idempotency{Header: "Idempotency-Key"})), v1alpha1.SafetyIdempotencyKey, "Afterwards nothing is sent again: the custom resource is Stalled with CreateOutcomeUnknown",
+		},
+		"a key, then a marker": {
+			all(assignedID, matchesUID, carriesUID, idempotent(v1alpha1.Idempotency{Query: "requestId"})), v1alpha1.SafetyIdempotencyKey, "Afterwards the list is searched for the uid",
+		},
 		"a list alone does not say that names are unique": {listOnly, v1alpha1.SafetyNone, "Declare operations.create.safety"},
 		"a list alone with a marker":                      {all(listOnly, matchesUID, carriesUID), v1alpha1.SafetyMarker, "carries the uid"},
 		"PUT to a collection that assigns the identifier": {
@@ -166,7 +176,7 @@ func TestCreateSafetyThatContradicts(t *testing.T) {
 		"a marker that is not sent": {
 			all(assignedID, matchesUID, declared(v1alpha1.SafetyMarker)), []string{"nothing that create sends"},
 		},
-		"an unknown class": {declared("Surely"), []string{"Upsert, UniqueKey, Marker or None"}},
+		"an unknown class": {declared("Surely"), []string{"Upsert, UniqueKey, IdempotencyKey, Marker or None"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

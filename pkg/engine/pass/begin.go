@@ -21,7 +21,7 @@ type answer struct {
 // begin gathers the facts that are known before anything is asked.
 func (u *run) begin(ctx context.Context) {
 	u.openRecord(ctx)
-	safety, _ := u.program.CreateSafety()
+	safety := u.program.Recovery()
 	annotations := u.obj.GetAnnotations()
 	u.facts = lifecycle.Facts{
 		Deleting:  u.obj.GetDeletionTimestamp() != nil,
@@ -52,6 +52,7 @@ func (u *run) begin(ctx context.Context) {
 	u.facts.Forced = u.forced()
 	u.noteAttempt()
 	u.noteRecord()
+	u.beginKey()
 	u.beginOperation()
 	if u.facts.Record == lifecycle.RecordCreated {
 		u.facts.Confirmed = u.mem.confirmed || u.record.Seen || u.recordProvesObject() ||
@@ -123,11 +124,12 @@ func (u *run) currentStatus() map[string]any {
 	return current
 }
 
-// noteAttempt remembers since when this process knows of the attempt; an earlier process may have sent it just before.
+// noteAttempt remembers since when this process knows of the attempt; an earlier process may have sent it just before. An
+// attempt that is sent again begins anew.
 func (u *run) noteAttempt() {
-	attempt := ""
+	attempt := sentAttempt{}
 	if u.record != nil {
-		attempt = u.record.Attempt
+		attempt = sentAttempt{u.record.Attempt, u.record.Resends}
 	}
 	if u.mem.attemptSince.IsZero() || u.mem.attempt != attempt {
 		u.mem.attempt, u.mem.attemptSince, u.mem.createAnswered = attempt, u.Clock.Now(), false

@@ -58,6 +58,13 @@ func classes() map[string]class {
 			},
 			steady: []string{"GET /things/1"}, update: "PATCH /things/1", delete: "DELETE /things/1",
 		},
+		"IdempotencyKey": {
+			mapping: idempotentMapping, collection: idempotentThings,
+			creates: []string{
+				"write record=Creating +finalizer", "POST /things", "swap record=Created", "GET /things/1", "status True Available",
+			},
+			steady: []string{"GET /things/1"}, update: "PATCH /things/1", delete: "DELETE /things/1",
+		},
 		"None": {
 			mapping: noneMapping, collection: plainThings,
 			creates: []string{

@@ -20,8 +20,10 @@ type memory struct {
 	// acting on an older version is how objects get doubled.
 	written *fleet.Object
 	// attempt is the create attempt that attemptSince is about.
-	attempt      string
+	attempt      sentAttempt
 	attemptSince time.Time
+	// keyRefused is the attempt whose create the server has refused when it was sent again with its idempotency key.
+	keyRefused string
 	// recordText is the record as this process last wrote or saw it; foreignSince is since when it knows of one that
 	// it did not write. first tells that this process wrote the first intent of all.
 	recordText   string
@@ -74,6 +76,12 @@ type memory struct {
 	// partFailures counts lists of parts that failed in a row; partsGoodAt is when all of them worked last.
 	partFailures int
 	partsGoodAt  time.Time
+}
+
+// sentAttempt is an attempt as often as it was sent.
+type sentAttempt struct {
+	name    string
+	resends int
 }
 
 // memories holds the memory of each custom resource of a mapping.

@@ -30,6 +30,7 @@ func followed(mapping string) string {
 // laterClasses are the classes of create safety at a server that does everything later.
 func laterClasses() map[string]class {
 	all := classes()
+	delete(all, "IdempotencyKey") // what its key does not tell is found out as with None
 	for name, c := range all {
 		plain := c.collection
 		c.mapping = followed(c.mapping)

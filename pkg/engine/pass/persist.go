@@ -20,6 +20,8 @@ import (
 // writeIntent persists finalizer and record in one write before anything is sent. It carries the resourceVersion that
 // this pass acts on, so that a stale cache, or another process, stops here.
 func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
+	attempt := string(uuid.NewUUID())[:8]
+	u.pass.SetIdempotencyKey(lifecycle.IdempotencyKey(u.subject().UID, attempt))
 	req, err := u.pass.CreateRequest(ctx)
 	if err != nil {
 		return stall(v1alpha1.ReasonExpressionFailed, err.Error())
@@ -33,7 +35,8 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 		phase, state = lifecycle.PhaseCreated, lifecycle.RecordCreated
 	}
 	record := lifecycle.NewRecord(u.subject(), u.endpoint.Identity(), phase).WithParts(u.ownRecord()).
-		WithAttempt(string(uuid.NewUUID())[:8], u.intendedAt)
+		WithAttempt(attempt, u.intendedAt)
+	u.keepRequest(&record, req)
 	record.Identifiers, record.Again = u.chosen(), u.provesByName() && u.statusNamesObject()
 	if !u.facts.MayBeOutside() {
 		record.Values = u.writeOnly // an object of an earlier attempt may have others
@@ -54,6 +57,7 @@ func (u *run) writeIntent(ctx context.Context) *lifecycle.Step {
 	u.pass.SetIdentifiers(u.ids)
 	u.mem.confirmed, u.facts.Confirmed = false, false
 	u.facts.Record, u.facts.Intended = state, true
+	u.beginKey()
 	return nil
 }
 
@@ -161,12 +165,17 @@ func (u *run) swapUntilKept(ctx context.Context, record lifecycle.Record) *lifec
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, keepPause, keepTime, true, func(ctx context.Context) (bool, error) {
 		last = u.swapRecord(ctx, record)
-		return last == nil || lostRecord(last), nil
+		if last == nil || !lostRecord(last) {
+			return last == nil, nil
+		}
+		again, why := u.takenUp(ctx, last)
+		last = why
+		return !again, nil
 	})
 	switch {
 	case last != nil && lostRecord(last):
 		return u.compensate(ctx, last)
-	case err != nil:
+	case err != nil, last != nil:
 		return u.writeFailed(errors.Join(err, last))
 	default:
 		return nil

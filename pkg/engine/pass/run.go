@@ -155,7 +155,7 @@ func (u *run) loop(ctx context.Context) lifecycle.Step {
 // not among them: a custom resource must be able to go when its endpoint is gone.
 func needsEndpoint(step lifecycle.Step) bool {
 	switch step.Action {
-	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate,
+	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate, lifecycle.CheckKey, lifecycle.ResendCreate,
 		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity,
 		lifecycle.SendStep, lifecycle.KeepOperation, lifecycle.PollOperation, lifecycle.EndOperation:
 		return true
@@ -197,6 +197,9 @@ func (u *run) execute(ctx context.Context, step lifecycle.Step) *lifecycle.Step 
 	case lifecycle.CheckGuard:
 		u.checkGuard(ctx)
 		return nil
+	case lifecycle.CheckKey:
+		u.facts.Key = u.keyState(ctx)
+		return nil
 	default:
 		defer u.tick()
 		return u.change(ctx, step)
@@ -210,6 +213,8 @@ func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
 		return u.writeIntent(ctx)
 	case lifecycle.SendCreate:
 		return u.sendCreate(ctx)
+	case lifecycle.ResendCreate:
+		return u.resendCreate(ctx)
 	case lifecycle.KeepIdentity:
 		return u.keepIdentity(ctx)
 	case lifecycle.ForgetIntent:

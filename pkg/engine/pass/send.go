@@ -29,6 +29,11 @@ func (u *run) sendCreate(ctx context.Context) *lifecycle.Step {
 		return stop
 	}
 	u.mem.createAnswered = u.facts.Sent.Outcome != lifecycle.Ambiguous
+	return u.createAnswered(ctx, resp)
+}
+
+// createAnswered takes what an answer to a create gives.
+func (u *run) createAnswered(ctx context.Context, resp *rest.Response) *lifecycle.Step {
 	if u.facts.Sent.Outcome == lifecycle.Accepted {
 		u.know(u.pass.AssignedSoFar(ctx, resp))
 	}

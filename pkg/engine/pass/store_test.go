@@ -210,7 +210,8 @@ func (s *store) catchUp() {
 }
 
 func locked(obj *unstructured.Unstructured, metadata map[string]any) error {
-	if metadata["uid"] != string(obj.GetUID()) || metadata["resourceVersion"] != obj.GetResourceVersion() {
+	version, has := metadata["resourceVersion"] // without one, any will do
+	if metadata["uid"] != string(obj.GetUID()) || has && version != obj.GetResourceVersion() {
 		return apierrors.NewConflict(things, obj.GetName(), fmt.Errorf("the object has been modified"))
 	}
 	return nil

@@ -149,7 +149,7 @@ func (m *machine) check(w *world) bad {
 		return fine
 	}
 	resurrects := func(r request) bool {
-		return r.op == opCreate || r.op == opUpdate && m.class.safety == v1alpha1.SafetyUpsert
+		return r.op == opCreate && w.knows(r) == 0 || r.op == opUpdate && m.class.safety == v1alpha1.SafetyUpsert
 	}
 	if w.lives() > 0 || w.underway(resurrects) {
 		return leak
@@ -183,6 +183,7 @@ func (m *machine) asksPerson(w *world) bool {
 		p.hear(w)
 		p.look = impossible
 	}
+	p.key = w.keyOf(&p)
 	step := m.next(&p)
 	return step.Action == lifecycle.Stall && step.Reason == v1alpha1.ReasonCreateOutcomeUnknown
 }

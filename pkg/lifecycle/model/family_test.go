@@ -23,6 +23,7 @@ func families(more bool) []family {
 	}
 	return []family{
 		{"done at once", classes(), worlds(budgets)},
+		{"known by a key", keyedClasses(), worlds(budgets)},
 		{"done later", laterClasses(), worlds(laterShort())},
 		{"replaced", replacingClasses(), worlds(replacing())},
 		{"referred to", classes(), map[string]world{"others refer to it": {left: referred(), referred: somebody}}},

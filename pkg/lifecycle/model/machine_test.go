@@ -11,10 +11,21 @@ type class struct {
 	chosen bool // the client chooses the name
 	lists  bool // the object can be searched for
 	later  bool // the server only accepts, and does it later
+	// keyed: the server knows a create again that carries the same key and is the very same request.
+	keyed bool
 	// replaces: nothing can be changed outside, and the policy is to replace what was edited.
 	replaces bool
 }
 
+// keyedClasses know a create again by a key, and have the mark or nothing when that is over.
+func keyedClasses() []class {
+	return []class{
+		{name: "KeyThenNone", safety: v1alpha1.SafetyNone, keyed: true},
+		{name: "KeyThenMarker", safety: v1alpha1.SafetyMarker, lists: true, keyed: true},
+	}
+}
+
+// classes know nothing of a create that comes a second time.
 func classes() []class {
 	return []class{
 		{name: "Upsert", safety: v1alpha1.SafetyUpsert, chosen: true},
@@ -47,6 +58,7 @@ func (m *machine) successors(w world) {
 	m.network(w)
 	m.server(w)
 	m.work(w)
+	m.keys(w)
 	for i := range w.procs {
 		m.process(w, i)
 	}
@@ -200,7 +212,7 @@ func (m *machine) asked(w *world) bool {
 // tooLate ends the time that a create of this attempt may still be sent in.
 func (w *world) tooLate(attempt uint8) {
 	for i := range w.procs {
-		if p := &w.procs[i]; p.intended && p.view.attempt == attempt {
+		if p := &w.procs[i]; (p.intended || p.verified) && p.view.attempt == attempt {
 			p.late = true
 		}
 	}
@@ -280,6 +292,7 @@ func (m *machine) otherwise(w world, k int) {
 		n.left.refusals--
 		n.requests[k].result = refused
 		m.emit("the server refuses "+r.op.String(), true, n)
+		m.spurn(w, k)
 	}
 	if r.op == opDelete && w.left.undone > 0 {
 		n := w
@@ -354,10 +367,17 @@ func (m *machine) make(w *world, r *request) {
 			return
 		}
 	}
+	if id := w.knows(*r); id != 0 {
+		r.id = id
+		return
+	}
 	i := m.room(w)
 	w.alter(i, true, r.gen, r.owner)
 	w.objects[i].attempt, w.objects[i].alien = r.attempt, false
 	r.id = uint8(i) + 1
+	if m.class.keyed {
+		w.remember(*r)
+	}
 }
 
 // room gives the place of a new object: always the same where the client chooses the name.
@@ -385,6 +405,11 @@ func (w *world) mentions(id uint8) bool {
 	}
 	for _, j := range w.jobs {
 		if j.state != noJob && j.request.id == id {
+			return true
+		}
+	}
+	for _, k := range w.known {
+		if k.id == id {
 			return true
 		}
 	}

@@ -76,5 +76,5 @@ func TestTheObjectIsNeverDoubledAndNeverLeft(t *testing.T) {
 }
 
 func (b bad) String() string {
-	return [...]string{"ok", "duplicate", "leak", "duplicate", "stranger", "orphaned", "unrecorded"}[b]
+	return [...]string{"ok", "duplicate", "leak", "duplicate", "stranger", "orphaned", "taken", "unrecorded"}[b]
 }

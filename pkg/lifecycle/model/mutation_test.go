@@ -11,7 +11,7 @@ type mutant struct {
 	of   string
 	name string
 	off  rules
-	// want is what must come of it, in the order of classes().
+	// want is what must come of it, in the order of the family's classes.
 	want []string
 }
 
@@ -49,6 +49,12 @@ func mutants() []mutant {
 		{"done at once", "looks from before the create is over", rules{openLooks: true}, []string{"ok", "ok", "leak", "ok", "ok"}},
 		{"done at once", "a process frozen without bound", rules{frozen: true}, []string{"leak", "leak", "leak", "leak", "ok"}},
 		{"done at once", "reads are not monotone", rules{flapping: true}, []string{"leak", "leak", "leak", "duplicate", "duplicate"}},
+		{"known by a key", "sent again after the window", rules{resendLate: true}, []string{"duplicate", "duplicate"}},
+		{"known by a key", "sent again as another request", rules{resendAnother: true}, []string{"duplicate", "duplicate"}},
+		{"known by a key", "sent again and not written down", rules{resendUnnoted: true}, []string{"leak", "leak"}},
+		{"known by a key", "sent again without a new wait", rules{resendNoWait: true}, []string{"ok", "leak"}},
+		{"known by a key", "a refused key is a refused create", rules{refusedIsNone: true}, []string{"leak", "leak"}},
+		{"known by a key", "another's object is taken back", rules{takesAnothers: true}, []string{"taken", "taken"}},
 		{"done later", "a job is waited for before it is written down", rules{unrecordedJob: true}, each("unrecorded")},
 		{"done later", "a vanished job counts as failed", rules{vanishedFailed: true}, each("leak")},
 		{"done later", "settled without the deadline", rules{noDeadline: true}, []string{"leak", "leak", "leak", "leak", "ok"}},

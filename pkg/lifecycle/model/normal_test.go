@@ -29,7 +29,9 @@ func (w *world) normal(c class) {
 	}
 	w.normalJobs()
 	slices.SortFunc(w.requests[:], func(a, b request) int { return bytes.Compare(a.key(), b.key()) })
+	w.normalKeys()
 	w.renumber()
+	slices.SortFunc(w.known[:], func(a, b knownKey) int { return bytes.Compare(a.sortKey(), b.sortKey()) })
 }
 
 // normal of a process forgets what no decision can depend on.
@@ -79,18 +81,15 @@ func (w *world) swapProcesses() {
 
 // renumber names attempts in the order in which they stand in the world.
 func (w *world) renumber() {
-	var names [256]uint8
-	next := uint8(1)
-	name := func(attempt *uint8) {
-		if *attempt == 0 || *attempt == noAttempt {
-			return
-		}
-		if names[*attempt] == 0 {
-			names[*attempt] = next
-			next++
-		}
-		*attempt = names[*attempt]
+	resend := names{next: 1}
+	resend.of(&w.cr.resend)
+	resend.of(&w.former.resend)
+	for i := range w.procs {
+		resend.of(&w.procs[i].view.resend)
+		resend.of(&w.procs[i].resend)
 	}
+	attempts := names{next: 1}
+	name := attempts.of
 	name(&w.cr.attempt)
 	name(&w.former.attempt)
 	for i := range w.procs {
@@ -106,4 +105,24 @@ func (w *world) renumber() {
 	for i := range w.jobs {
 		name(&w.jobs[i].request.attempt)
 	}
+	for i := range w.known {
+		name(&w.known[i].attempt)
+	}
+}
+
+// names gives small numbers in the order in which they are asked for.
+type names struct {
+	given [256]uint8
+	next  uint8
+}
+
+func (n *names) of(number *uint8) {
+	if *number == 0 || *number == noAttempt {
+		return
+	}
+	if n.given[*number] == 0 {
+		n.given[*number] = n.next
+		n.next++
+	}
+	*number = n.given[*number]
 }

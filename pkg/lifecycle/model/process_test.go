@@ -135,7 +135,10 @@ func (p *process) startPass(w *world, c class) {
 // opens a consistency window.
 func (p *process) noteAttempt() {
 	if p.attempt != p.view.attempt {
-		p.attempt, p.settled, p.answered = p.view.attempt, false, false
+		p.attempt, p.settled, p.answered, p.keyRefused = p.view.attempt, false, false, false
+	}
+	if p.resend != p.view.resend {
+		p.resend, p.settled, p.answered = p.view.resend, false, false
 	}
 	if p.notedJob != p.view.job {
 		p.overdue, p.ended = false, 0

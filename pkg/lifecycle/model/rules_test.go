@@ -41,6 +41,14 @@ type rules struct {
 	failedIsNothing bool // a failed job counts as having left nothing
 	noEndWindow     bool // the end of a job opens no consistency window
 
+	// What holds for a create that carries an idempotency key.
+	resendLate    bool // it is sent again although the server may have forgotten the key
+	resendAnother bool // it is sent again as another request
+	resendUnnoted bool // it is not written down that it is sent again
+	resendNoWait  bool // a create that is sent again does not begin the wait anew
+	takesAnothers bool // an object is taken back that another process has kept, or will keep
+	refusedIsNone bool // a refused re-send says that nothing was made
+
 	// Assumptions.
 	frozen   bool // a process can be frozen between its last check and its send for longer than all waiting times
 	flapping bool // a read may again not show what an earlier read has shown, inside the consistency window
@@ -68,6 +76,13 @@ func (r rules) bend(f lifecycle.Facts) lifecycle.Facts {
 	}
 	if u := f.Underway; u != nil && r.failedIsNothing && u.Progress == lifecycle.ProgressFailed && u.Kept {
 		f.Look, f.Quiet, f.AbsentBefore, f.Probe = lifecycle.LookAbsent, true, true, lifecycle.ProbeNotThere
+	}
+	if r.resendLate && f.Key == lifecycle.KeyOver || r.resendAnother && f.Key == lifecycle.KeyOfAnother {
+		f.Key = lifecycle.KeyHonoured
+	}
+	if r.refusedIsNone && f.Sent != nil && f.Sent.Again {
+		refusal := *f.Sent
+		refusal.Again, f.Sent, f.Unresolved = false, &refusal, false
 	}
 	if r.noProbe {
 		f.Probe = lifecycle.ProbeNotThere

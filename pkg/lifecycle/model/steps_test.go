@@ -43,6 +43,12 @@ func (m *machine) step(w world, i int) {
 		m.done(label, n, i)
 	case lifecycle.SendCreate:
 		m.create(w, i)
+	case lifecycle.CheckKey:
+		n := w
+		n.procs[i].key = n.keyOf(&n.procs[i])
+		m.seen(label, n, i)
+	case lifecycle.ResendCreate:
+		m.resend(w, i)
 	case lifecycle.SendUpdate:
 		m.post(w, i, opUpdate)
 	case lifecycle.SendDelete:
@@ -107,7 +113,7 @@ func (m *machine) facts(p *process) lifecycle.Facts {
 		CreatesLater: m.class.later, Underway: m.under(p),
 		CanCreate: true, CanUpdate: !m.class.replaces, CanDelete: true,
 		Edited: p.view.madeGen != p.view.gen, Replacing: p.view.replacing, Replaced: p.replaced,
-		Record: record, Confirmed: record == lifecycle.RecordCreated && p.confirmed,
+		Key: m.key(p), Record: record, Confirmed: record == lifecycle.RecordCreated && p.confirmed,
 		Answer: [...]lifecycle.Answer{lifecycle.AnswerNone, lifecycle.AnswerAbsent, lifecycle.AnswerAdopt}[p.view.answer],
 		Look: [...]lifecycle.Look{
 			lifecycle.LookNotYet, lifecycle.LookImpossible, lifecycle.LookFailed, lifecycle.LookAbsent,
@@ -161,9 +167,9 @@ func (s sent) fact() *lifecycle.Sent {
 		Operation: [...]rest.Operation{"", rest.Create, rest.Update, rest.Delete}[s.op],
 		Outcome: [...]lifecycle.Outcome{
 			"", lifecycle.Success, lifecycle.Success, lifecycle.Absent, lifecycle.Conflict, lifecycle.Throttled,
-			lifecycle.Failed, lifecycle.NotSent, lifecycle.Ambiguous, lifecycle.Accepted,
+			lifecycle.Failed, lifecycle.NotSent, lifecycle.Ambiguous, lifecycle.Accepted, lifecycle.Rejected,
 		}[s.result],
-		Identified: s.identified, Kept: s.kept, Forgotten: s.forgotten, Earlier: s.earlier,
+		Identified: s.identified, Kept: s.kept, Forgotten: s.forgotten, Earlier: s.earlier, Again: s.again,
 	}
 }
 
@@ -177,7 +183,7 @@ func (m *machine) create(w world, i int) {
 		return
 	}
 	n := w
-	if !m.class.unique() && (w.lives() > 0 || w.underway(func(r request) bool { return r.op == opCreate })) {
+	if !m.class.unique() && m.another(&w, p) {
 		n.bad = untimely
 	}
 	m.launch(&n, i, opCreate, 0)
@@ -297,6 +303,10 @@ func (p *process) take(o op, r result, id uint8) {
 	if o == opCreate {
 		p.intended, p.late = false, false
 		p.answered = r != ambiguous && r != unidentified
+	}
+	if o == opCreate && p.resent {
+		p.answered, p.keyRefused = r == success, p.keyRefused || r == spurned
+		p.sent.again, p.resent, p.verified = true, false, false
 	}
 	if o == opCreate && r == success {
 		p.sent.identified, p.ids = true, id

@@ -8,6 +8,7 @@ const (
 	objects  = 4 // and one of somebody else, under a name or id of its own
 	requests = 6 // requests under way
 	jobs     = 3 // of what a server has accepted
+	keys     = 3 // that a server knows
 
 	earlier   = 9   // owner of what a process sent that is no longer there
 	noAttempt = 255 // the attempt of a process that has not looked yet
@@ -40,6 +41,8 @@ type resource struct {
 	phase                     phase
 	attempt, id               uint8
 	gen, madeGen              uint8 // madeGen is of the record: the one that the object was made with
+	sentGen                   uint8 // of the record: the one that its create was rendered from, where it carries a key
+	resend                    uint8 // of the record: a name for how often that create was sent again
 	replacing                 bool  // of the record
 	answer                    answer
 	answerID                  uint8
@@ -49,7 +52,7 @@ type resource struct {
 }
 
 func (r *resource) sameRecord(o resource) bool {
-	return r.phase == o.phase && r.attempt == o.attempt && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed &&
+	return r.phase == o.phase && r.attempt == o.attempt && r.resend == o.resend && r.id == o.id && r.forged == o.forged && r.job == o.job && r.jobFailed == o.jobFailed &&
 		r.replacing == o.replacing
 }
 
@@ -87,6 +90,7 @@ const (
 	notSent
 	ambiguous
 	accepted
+	spurned // refused for good
 )
 
 // request is a mutating request under way. It is pending until the server has done it; a process waits for it as long
@@ -136,7 +140,7 @@ type sent struct {
 	op                          op
 	result                      result
 	identified, kept, forgotten bool
-	earlier                     bool
+	earlier, again              bool
 }
 
 // ticked are the facts that depend on time, as they were when the last look began or the last request was answered:
@@ -159,13 +163,15 @@ type pass struct {
 	failed                   result // what became of it
 	told                     bool   // the answer about a job named what it has made
 	replaced                 bool
+	key                      keyLook
+	verified, resent         bool // verified: it is written down that a create is sent again; resent: it was sent
 	sent                     sent
 	ticked                   ticked
 }
 
 // memory is what a process knows beyond one pass; it mirrors pkg/engine/pass.
 type memory struct {
-	attempt                  uint8
+	attempt, resend          uint8
 	noted                    phase // of the record
 	settled, answered        bool
 	confirmed, first, led    bool
@@ -175,6 +181,7 @@ type memory struct {
 	absentOnce, absentBefore bool
 	deposed, current         bool  // current: view is the newest version
 	heard                    bool  // of the custom resources that refer to this one
+	keyRefused               bool  // of the attempt
 	notedJob, ended          uint8 // ended: the job that this process knows to be over
 	overdue                  bool
 }
@@ -202,6 +209,7 @@ const (
 	untimely   // a create was sent although another may still take effect
 	stranger   // something that is not ours was deleted or changed
 	orphaned   // a delete was sent while others depend on the object
+	taken      // an object was taken back that the custom resource has, or will have by its key
 	unrecorded // a process waits for a job that is not written down
 )
 
@@ -221,6 +229,8 @@ type world struct {
 	objects  [objects]object
 	requests [requests]request
 	jobs     [jobs]job
+	known    [keys]knownKey
+	keyOver  bool // the time is over in which a process may count on the newest attempt's key
 	procs    [slots]process
 	left     budget
 	referred dependents

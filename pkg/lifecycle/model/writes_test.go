@@ -27,6 +27,9 @@ func (m *machine) intend(w *world, i int) {
 	next.answer, next.answerID, next.forged = noAnswer, 0, false
 	next.again = next.mirrored && m.class.chosen && m.class.safety == v1alpha1.SafetyUniqueKey && !m.rules.mirrorProves
 	next.replacing = false
+	if m.class.keyed {
+		next.sentGen, next.resend, w.keyOver = next.gen, 0, false
+	}
 	if !p.unresolved || p.view.phase != created && p.view.phase != creating {
 		next.madeGen = next.gen
 	}
@@ -59,15 +62,17 @@ func (m *machine) keep(w *world, i int) {
 		next := w.cr
 		next.finalizer, next.phase, next.id, next.forged = true, created, p.ids, false
 		next.answer, next.answerID, next.again = noAnswer, 0, false
+		next.sentGen, next.resend = 0, 0
 		next.endJob()
 		w.change(next, p)
 	default:
-		if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock {
+		if w.cr.gone || !w.cr.sameRecord(p.view) && !m.rules.noLock && (!m.takenUp(w, p) || m.rules.takesAnothers) {
 			m.compensate(w, i)
 			return
 		}
 		next := w.cr
 		next.phase, next.id, next.forged = created, p.ids, false
+		next.sentGen, next.resend = 0, 0
 		next.endJob()
 		w.change(next, p)
 	}
@@ -80,9 +85,12 @@ func (m *machine) keep(w *world, i int) {
 // compensate takes back the object that was just made.
 func (m *machine) compensate(w *world, i int) {
 	p := &w.procs[i]
-	if p.sent.op != opCreate {
+	if p.sent.op != opCreate || m.keptByAnother(w, p) && !m.rules.takesAnothers {
 		p.stop()
 		return
+	}
+	if m.takenUp(w, p) || m.keptByAnother(w, p) {
+		w.bad = taken
 	}
 	p.compensating = true
 	m.launch(w, i, opDelete, p.ids)
@@ -101,6 +109,7 @@ func (m *machine) forget(w *world, i int) {
 	}
 	next := w.cr
 	next.phase, next.attempt, next.id, next.forged = none, 0, 0, false
+	next.sentGen, next.resend = 0, 0
 	p.replaced, next.replacing = p.view.replacing, false
 	if p.view.answer != noAnswer {
 		next.answer, next.answerID = noAnswer, 0
