@@ -187,6 +187,11 @@ test-policies: controlplane ## The policies of the chart and of docs/policies: b
 	@go test -count=1 -timeout 15m -tags cluster -run TestPolicies ./internal/charttest
 	@cd e2e/policies && go test ./...
 
+.PHONY: test-alerts
+test-alerts: ## The chart's alert rules, by Prometheus' own engine: each fires for its fault. The first run builds it.
+	@echo "test-alerts: rules of the chart"
+	@cd e2e/alerts && go test -count=1 ./...
+
 .PHONY: test-model
 test-model: ## The long form of the model: every interleaving of two processes, and each safety rule switched off. Prints both tables.
 	@go test ./pkg/lifecycle/parts/ -count=1 -v
@@ -246,7 +251,7 @@ helm-golden: controlplane ## Rewrite the golden files of the chart.
 	@git status --short -- internal/charttest $(CHART)
 
 .PHONY: presubmit
-presubmit: lint verify helm-lint test e2e ## Everything that CI runs.
+presubmit: lint verify helm-lint test test-alerts e2e ## Everything that CI runs.
 
 # Tools. They are installed into a folder of their own first, because go install knows no versions in names.
 $(GOLANGCI_LINT): TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
