@@ -29,31 +29,34 @@ func (s *scene) uninstall(r release) {
 // kept are what an uninstallation leaves in the namespace, as the chart says: the key that signs records, and the lease. The
 // rest Kubernetes puts into every namespace.
 var kept = []string{
-	"configmap/kube-root-ca.crt", "lease.coordination.k8s.io/restmapping-operator", "secret/restmapping-operator-key", "serviceaccount/default",
+	"configmap/kube-root-ca.crt", "lease.coordination.k8s.io/restmapping-operator.restmapping.dev", "secret/restmapping-operator-key",
+	"serviceaccount/default",
 }
 
 // nothingOf fails when something carries a release's label, or is left in its namespace.
 func (s *scene) nothingOf(r release) {
 	s.t.Helper()
 	s.eventually("nothing left of "+r.name, func() string {
-		everything := s.kinds()
-		labelled := s.names("--all-namespaces", "--selector=app.kubernetes.io/instance="+r.name, everything)
+		labelled := s.names("--all-namespaces", "--selector=app.kubernetes.io/instance="+r.name, s.kinds())
 		labelled = slices.DeleteFunc(labelled, func(name string) bool { return strings.HasPrefix(name, "customresourcedefinition") })
-		inside := s.names("--namespace="+r.namespace, everything)
+		inside := s.names("--namespace="+r.namespace, s.kinds("--namespaced"))
 		inside = slices.DeleteFunc(inside, func(name string) bool { return slices.Contains(kept, name) })
 		return strings.Join(append(labelled, inside...), " ")
 	})
 }
 
-// kinds are all that can be listed, but events.
-func (s *scene) kinds() string {
+// kinds are all that can be listed, but events, and what kubectl warns of.
+func (s *scene) kinds(args ...string) string {
 	s.t.Helper()
-	names := strings.Fields(s.kubectl("api-resources", "--verbs=list", "--output=name"))
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "events" || strings.HasPrefix(name, "events.") })
+	names := strings.Fields(s.kubectl(append([]string{"api-resources", "--verbs=list", "--output=name"}, args...)...))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		kind, _, _ := strings.Cut(name, ".")
+		return kind == "events" || name == "componentstatuses" || name == "endpoints"
+	})
 	return strings.Join(names, ",")
 }
 
-// names lists objects as kind/name. Not with kubectl's own words where there is none.
+// names lists objects as kind/name.
 func (s *scene) names(args ...string) []string {
 	s.t.Helper()
 	out := s.kubectl(append([]string{"get", "--output=name", "--ignore-not-found", "--show-kind"}, args...)...)
@@ -62,11 +65,11 @@ func (s *scene) names(args ...string) []string {
 
 // again installs the chart a second time: it finds its key, its records and the objects, and sends nothing. Then all goes.
 func (s *scene) again(r release) {
-	made := len(s.report().Changes)
+	before := s.report()
+	made, last := len(before.Changes), before.Last
 	s.helm(r, "install")
 	s.running(r)
 	s.leader(r, "")
-	last := s.report().Last
 	s.eventually("looks after the second installation", func() string {
 		if s.report().Last < last+47 {
 			return "not at all things yet"

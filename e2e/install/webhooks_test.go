@@ -15,7 +15,8 @@ import (
 // TestInstallationWithWebhooks goes the same way with the webhook and the operator's own certificate.
 func TestInstallationWithWebhooks(t *testing.T) {
 	s := newScene(t)
-	hooked := newRelease("hooked", "webhooks: {enabled: true}")
+	// Of the same name as the other test's, so that it takes over the CRDs that are kept.
+	hooked := newRelease("main", "webhooks: {enabled: true}")
 	s.walk(hooked, []step{
 		{"pods run with their own certificate", (*scene).install},
 		{"a mapping works", (*scene).workHooked},
