@@ -53,7 +53,8 @@ func (s *scene) install(r release) {
 		s.t.Logf("pod %s runs on %s", pod.Name, pod.Spec.NodeName)
 		for _, status := range pod.Status.ContainerStatuses {
 			if status.RestartCount != 0 {
-				s.t.Errorf("pod %s started %d times again", pod.Name, status.RestartCount)
+				s.t.Errorf("pod %s started %d times again; before it said:\n%s", pod.Name, status.RestartCount,
+					s.kubectl("logs", pod.Name, "--namespace", r.namespace, "--previous", "--tail=20"))
 			}
 		}
 	}
