@@ -113,6 +113,7 @@ func (s *scene) startNodes() {
 
 // in gives the scene for a part of the test.
 func (s *scene) in(t *testing.T) *scene {
+	t.Helper()
 	part := *s
 	part.t = t
 	return &part

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -222,9 +223,9 @@ func tryRemoveCgroups(name string) error {
 			return err
 		})
 		problems = append(problems, err)
-		for i := len(dirs) - 1; i >= 0; i-- {
-			if err := syscall.Rmdir(dirs[i]); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", dirs[i], err))
+		for _, dir := range slices.Backward(dirs) {
+			if err := syscall.Rmdir(dir); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", dir, err))
 			}
 		}
 	}

@@ -12,8 +12,7 @@ import (
 func TestEverythingThatIsMissingIsNamedAtOnce(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := Check(t.TempDir())
-	var unsupported *UnsupportedError
-	if !errors.As(err, &unsupported) {
+	if _, ok := errors.AsType[*UnsupportedError](err); !ok {
 		t.Fatalf("want an UnsupportedError, got %v", err)
 	}
 	for _, want := range []string{"containerd", "runc", "iptables", "conntrack", "bin/kubelet", "bin/kube-scheduler", "bin/kube-proxy"} {
