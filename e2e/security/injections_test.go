@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -84,6 +85,9 @@ func injectionMapping(place string) string {
 `, id, place, more, place, more, field)
 }
 
+// traceParent is what stands in the header of a trace (W3C Trace Context), and nothing else.
+var traceParent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
 // checkRequest: one segment below the mapping's path, one value in the query, no header that nobody wrote.
 func checkRequest(s *scene, r seen) {
 	s.t.Helper()
@@ -106,6 +110,10 @@ func checkRequest(s *scene, r seen) {
 	for name := range r.Header {
 		switch name {
 		case "Accept", "Accept-Encoding", "Content-Length", "Content-Type", "User-Agent", "X-Value":
+		case "Traceparent": // the operator's own, since the suite has its traces sent somewhere
+			if len(r.Header[name]) != 1 || !traceParent.MatchString(r.Header.Get(name)) {
+				s.t.Errorf("%s %q has the header %s: %q", r.Method, r.URI, name, r.Header[name])
+			}
 		default:
 			s.t.Errorf("%s %q has the header %s", r.Method, r.URI, name)
 		}
