@@ -20,10 +20,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := serve(ctx); err != nil {
+	err := serve(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "restserver:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to undo
+		os.Exit(1)
 	}
 }
 
