@@ -404,3 +404,41 @@ func TestAnAcceptedCreateWithoutAnAnswerIsFoundByItsKey(t *testing.T) {
 		t.Errorf("the keys are %q", keys)
 	}
 }
+
+// Without leader election another process may send the attempt again while its first create is under way. Both get the same
+// object, and neither takes it from the other: whether the other has kept it by then, or has only written that it sends it.
+func TestACreateThatAnotherProcessTakesUpIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]*restfake.Fault{"the other keeps it": nil, "the other gets no answer": ptr(restfake.Drop())} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, idempotentMapping, idempotentThings())
+			b.create("one", "{size: 3}")
+			b.server.before = func(line string) {
+				if line != "POST /things" {
+					return
+				}
+				b.server.before = func(string) {}
+				if fault != nil {
+					b.server.fault(http.MethodPost, *fault)
+				}
+				first := b.reconciler
+				b.restart()
+				other := b.reconciler
+				b.reconciler = first
+				other.Handle(t.Context(), named("one"))
+			}
+			b.look("one")
+			for _, line := range b.journal.take() {
+				if strings.HasPrefix(line, "DELETE") {
+					t.Errorf("sent %s", line)
+				}
+			}
+			b.wantLive(1)
+			b.follow("one", b.is("one", v1alpha1.ConditionReady, "True Available"))
+			b.wantLive(1)
+		})
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
