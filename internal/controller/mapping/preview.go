@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/mapping"
@@ -28,9 +29,31 @@ func (r *Reconciler) Preview(ctx context.Context, m *v1alpha1.RestMapping) (warn
 	case t.problem != nil:
 		warnings = append(warnings, t.problem.message)
 	}
-	program, err := mapping.Compile(m, t.schema)
+	known, missing, err := r.previewReferences(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, missing...)
+	program, err := mapping.Compile(m, t.schema, known...)
 	if err != nil {
 		return warnings, err
 	}
 	return append(warnings, program.Warnings()...), nil
+}
+
+// previewReferences gives the schemas of the kinds that are referred to. One that is not there may still come: what is said of
+// it is not checked, and a warning says so.
+func (r *Reconciler) previewReferences(ctx context.Context, m *v1alpha1.RestMapping) (known []mapping.ReferenceSchema, warnings []string, err error) {
+	references, err := r.references(ctx, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ref := range references {
+		if ref.problem != nil {
+			warnings = append(warnings, fmt.Sprintf("%s: %s; what uses refs.%s was not checked", ref.field, ref.problem.message, ref.declared.Name))
+			continue
+		}
+		known = append(known, mapping.ReferenceSchema{Name: ref.declared.Name, Namespaced: ref.schema.Namespaced, Schema: ref.schema.Schema})
+	}
+	return known, warnings, nil
 }

@@ -446,10 +446,16 @@ func TestPreview(t *testing.T) {
 		warning string
 		refused bool
 	}{
-		"all is well":          {situation{}, "", false},
-		"no CRD yet":           {situation{noCRD: true}, "its expressions were not checked", false},
-		"it does not compile":  {situation{mapping: invalid}, "", true},
-		"a version not served": {situation{mapping: func(m *v1alpha1.RestMapping) { m.Spec.Target.Version = "v9" }}, "does not serve version v9", false},
+		"all is well":         {situation{}, "", false},
+		"no CRD yet":          {situation{noCRD: true}, "its expressions were not checked", false},
+		"it does not compile": {situation{mapping: invalid}, "", true},
+		"a reference's field that is not there": {situation{others: []client.Object{boxCRD(t)}, mapping: func(m *v1alpha1.RestMapping) {
+			inBox(m)
+			m.Spec.Fields[0].Value = "refs.box.spec.siz"
+		}}, "", true},
+		"a reference that fits": {situation{others: []client.Object{boxCRD(t)}, mapping: inBox}, "", false},
+		"a reference to come":   {situation{mapping: inBox}, "what uses refs.box was not checked", false},
+		"a version not served":  {situation{mapping: func(m *v1alpha1.RestMapping) { m.Spec.Target.Version = "v9" }}, "does not serve version v9", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
