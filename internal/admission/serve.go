@@ -14,6 +14,7 @@ const (
 	MappingPath         = "/validate-restmappings"
 	EndpointPath        = "/validate-restendpoints"
 	ClusterEndpointPath = "/validate-clusterrestendpoints"
+	CustomResourcePath  = "/validate-customresources"
 )
 
 // Server answers the API server once there is a certificate. It is a manager.Runnable, on every replica.
@@ -23,12 +24,19 @@ type Server struct {
 	Ready <-chan struct{}
 }
 
+// Judge knows what mappings mean.
+type Judge interface {
+	Previewer
+	RuleJudge
+}
+
 // NewServer gives a server for all kinds.
-func NewServer(options webhook.Options, scheme *runtime.Scheme, previewer Previewer, ready <-chan struct{}) *Server {
+func NewServer(options webhook.Options, scheme *runtime.Scheme, judge Judge, ready <-chan struct{}) *Server {
 	s := &Server{Server: webhook.NewServer(options), Ready: ready}
-	s.Register(MappingPath, admission.WithValidator(scheme, Mappings{previewer}))
+	s.Register(MappingPath, admission.WithValidator(scheme, Mappings{judge}))
 	s.Register(EndpointPath, admission.WithValidator(scheme, RestEndpoints()))
 	s.Register(ClusterEndpointPath, admission.WithValidator(scheme, ClusterRestEndpoints()))
+	s.Register(CustomResourcePath, &admission.Webhook{Handler: CustomResources{judge}})
 	return s
 }
 

@@ -32,6 +32,7 @@ func others() map[string]any {
 		"endpoints.allowedCIDRs":     []any{"127.0.0.0/8"}, "endpoints.refusedCIDRs": []any{"10.250.0.0/16"},
 		"policies.enabled": true, "console.enabled": true, "console.certificateSecret": "tls",
 		"webhooks.enabled": true, "webhooks.certificates": "cert-manager", "webhooks.issuerRef": map[string]any{"name": "company"},
+		"webhooks.customResources.enabled": true, "webhooks.customResources.failurePolicy": "Fail",
 		"outputs.secrets": true, "outputs.configMaps": true,
 		"concurrency":                         5,
 		"minSyncIntervalSeconds":              31,
@@ -87,8 +88,14 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 			usual, values := usual, nested(v.Key, set)
 			group, _, _ := strings.Cut(v.Key, ".")
 			if on := switchedOn(group, v.Key); on != nil && v.Key != group+".enabled" {
-				usual = Render(t, map[string]any{group: maps.Clone(on)})
 				given, _ := values[group].(map[string]any)
+				if asked, ok := given["customResources"].(map[string]any); ok { // they are asked about for managedKinds alone
+					values["managedKinds"] = []any{map[string]any{"group": "example.com", "resources": []any{"widgets"}}}
+					if v.Key != "webhooks.customResources.enabled" {
+						on["customResources"], asked["enabled"] = map[string]any{"enabled": true}, true
+					}
+				}
+				usual = Render(t, map[string]any{group: maps.Clone(on), "managedKinds": values["managedKinds"]})
 				maps.Copy(on, given)
 				values[group] = on
 			}

@@ -21,7 +21,7 @@ type Webhook struct {
 	Rotation *admission.Rotation
 }
 
-func addWebhook(mgr manager.Manager, previewer admission.Previewer, w Webhook) error {
+func addWebhook(mgr manager.Manager, judge admission.Judge, w Webhook) error {
 	if w.Port == 0 {
 		return nil
 	}
@@ -33,6 +33,6 @@ func addWebhook(mgr manager.Manager, previewer admission.Previewer, w Webhook) e
 		}
 		ready = made
 	}
-	server := admission.NewServer(webhook.Options{Host: w.Host, Port: w.Port, CertDir: w.CertDir}, mgr.GetScheme(), previewer, ready)
+	server := admission.NewServer(webhook.Options{Host: w.Host, Port: w.Port, CertDir: w.CertDir}, mgr.GetScheme(), judge, ready)
 	return errors.Join(mgr.Add(server), mgr.AddReadyzCheck("admission", server.StartedChecker()))
 }

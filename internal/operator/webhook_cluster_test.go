@@ -23,6 +23,7 @@ import (
 	"github.com/restmapping/operator/internal/lab"
 	"github.com/restmapping/operator/internal/operator"
 	"github.com/restmapping/operator/internal/process"
+	"github.com/restmapping/operator/internal/restfake"
 )
 
 const webhookName = charttest.Release + "-webhook"
@@ -67,6 +68,7 @@ func TestAdmission(t *testing.T) {
 	cluster := "apiVersion: restmapping.dev/v1alpha1\nkind: ClusterRestEndpoint\nmetadata: {name: shared}\nspec: {baseURL: %q, tls: {caBundle: nonsense}}\n"
 	a.refused(fmt.Sprintf(cluster, "https://api.example.com"), "spec.tls")
 
+	a.rules()
 	for _, name := range []string{kind.GVR.Resource, undefined.GVR.Resource} {
 		if err := l.Client.Resource(lab.MappingGVR).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -81,11 +83,58 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
+// rules: a custom resource that breaks the rules of its mapping is refused, and whatever the operator or a deletion does to one
+// that is stored is not, also where nobody is refused because nobody answers.
+func (a admissionTest) rules() {
+	a.Helper()
+	server := a.lab.NewServer([]restfake.Collection{upsertThings})
+	kind := a.lab.NewKind("")
+	kind.Endpoint(server.URL, "  timeout: 2s")
+	kind.Create("before", "{size: 3}") // no mapping has rules for it yet
+	ruled := strings.Replace(upsertMapping, "  fields:", "  rules:\n  - {expression: self.spec.size < 5, message: a thing is smaller than five}\n  fields:", 1)
+	kind.Mapping(ruled)
+	kind.MappingCondition("Ready", "True", "Serving")
+	kind.Ready("before")
+	thing := func(name string, size int) string {
+		return fmt.Sprintf("apiVersion: %s/v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\nspec: {size: %d}\n", kind.Group, kind.Name, name, kind.Namespace, size)
+	}
+	a.refused(thing("one", 7), "a thing is smaller than five", "RuleViolated")
+	a.accepted(thing("one", 4))
+	kind.Ready("one") // its status, finalizer and record were written
+	a.refused(thing("one", 8), "a thing is smaller than five")
+	a.accepted(thing("one", 3))
+
+	// What was stored before it broke a rule can be labelled no more than it can be changed, but it can go.
+	kind.Mapping(strings.Replace(ruled, "self.spec.size < 5", "self.spec.size < 3", 1))
+	a.lab.Eventually("the rule holds", func() string {
+		if err := a.apply(thing("two", 4)); err == nil {
+			kind.Delete("two")
+			return "it is not refused"
+		}
+		return ""
+	})
+	kind.Stalled("one", "RuleViolated")
+	kind.Patch("one", `{"metadata":{"annotations":{"example.com/note":"x"}}}`)
+	kind.Delete("one")
+	kind.Gone("one")
+	a.lab.Stop()
+	if err := a.apply(thing("three", 1)); err == nil {
+		a.Error("nobody answers, and with failurePolicy Fail it is stored")
+	}
+	kind.Patch("before", `{"metadata":{"finalizers":null}}`)
+	kind.Delete("before")
+	a.lab.Start()
+	kind.Gone("before")
+}
+
 // applyWebhook applies what the chart has for the webhook, with an address of this process in place of the Service.
 func applyWebhook(t *testing.T, port int) {
 	t.Helper()
 	var objects []*unstructured.Unstructured
-	for _, object := range charttest.Objects(t, map[string]any{"webhooks": map[string]any{"enabled": true}}) {
+	for _, object := range charttest.Objects(t, map[string]any{
+		"managedKinds": []any{map[string]any{"group": "lab.example.com", "resources": []any{"things"}}},
+		"webhooks":     map[string]any{"enabled": true, "customResources": map[string]any{"enabled": true, "failurePolicy": "Fail"}},
+	}) {
 		if object.GetName() != webhookName || object.GetKind() == "Service" {
 			continue
 		}
@@ -94,9 +143,15 @@ func applyWebhook(t *testing.T, port int) {
 			for _, hook := range hooks {
 				h := hook.(map[string]any)
 				path, _, _ := unstructured.NestedString(h, "clientConfig", "service", "path")
+				if path == admission.CustomResourcePath {
+					// Kinds of tests have names of their own.
+					rules, _, _ := unstructured.NestedSlice(h, "rules")
+					rules[0].(map[string]any)["resources"] = []any{"*"}
+					h["rules"] = rules
+				}
 				h["clientConfig"] = map[string]any{"url": fmt.Sprintf("https://localhost:%d%s", port, path)}
 			}
-			if len(hooks) != 3 {
+			if len(hooks) != 4 {
 				t.Errorf("the chart has %d webhooks", len(hooks))
 			}
 			if err := unstructured.SetNestedSlice(object.Object, hooks, "webhooks"); err != nil {

@@ -29,6 +29,14 @@ func (s *Pass) Rules(ctx context.Context) ([]Violation, error) {
 	return broken, errors.Join(problems...)
 }
 
+// SelfRules gives the rules that a custom resource breaks by itself: those that ask what it refers to are left out, since only a
+// pass knows that. It may be asked before the custom resource is stored. Rules that cannot be evaluated are in the error.
+func (p *Program) SelfRules(ctx context.Context, self map[string]any) ([]Violation, error) {
+	alone := *p
+	alone.rules = slices.DeleteFunc(slices.Clone(p.rules), func(r rulePlan) bool { return r.holds.uses(celrules.Refs) })
+	return alone.NewPass(Inputs{Self: self}).Rules(ctx)
+}
+
 // Ready tells whether the object is usable, and otherwise what it waits for. Without a rule it is usable.
 func (s *Pass) Ready(ctx context.Context, observed any) (ok bool, message string, err error) {
 	plan := s.program.ready
