@@ -409,7 +409,7 @@ func TestAnAcceptedCreateWithoutAnAnswerIsFoundByItsKey(t *testing.T) {
 // object, and neither takes it from the other: whether the other has kept it by then, or has only written that it sends it.
 func TestACreateThatAnotherProcessTakesUpIsKeptOnce(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]*restfake.Fault{"the other keeps it": nil, "the other gets no answer": ptr(restfake.Drop())} {
+	for name, fault := range map[string]*restfake.Fault{"the other keeps it": nil, "the other gets no answer": new(restfake.Drop())} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, idempotentMapping, idempotentThings())
@@ -441,4 +441,3 @@ func TestACreateThatAnotherProcessTakesUpIsKeptOnce(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
