@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -29,9 +30,7 @@ func (j *ruleJudge) Violations(context.Context, *unstructured.Unstructured) (bro
 func raw(t *testing.T, content map[string]any) runtime.RawExtension {
 	t.Helper()
 	object := map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "one"}, "spec": map[string]any{"size": 3}}
-	for key, value := range content {
-		object[key] = value
-	}
+	maps.Copy(object, content)
 	text, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)

@@ -440,4 +440,3 @@ func TestACreateThatAnotherProcessTakesUpIsKeptOnce(t *testing.T) {
 		})
 	}
 }
-
