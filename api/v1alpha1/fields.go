@@ -7,6 +7,8 @@ type FieldEvent string
 const (
 	OnCreate FieldEvent = "Create"
 	OnUpdate FieldEvent = "Update"
+	// OnRotate is for outputs alone.
+	OnRotate FieldEvent = "Rotate"
 )
 
 // Compare says when two values are equal.
@@ -171,7 +173,7 @@ type OutcomeRule struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=5
-	// +kubebuilder:validation:items:Enum=Read;List;Create;Update;Delete
+	// +kubebuilder:validation:items:Enum=Read;List;Create;Update;Delete;Rotate
 	Operations []string `json:"operations,omitempty"`
 	// When is CEL over response and self, and gives a boolean.
 	When Expression `json:"when"`

@@ -10,6 +10,8 @@ const (
 	SuspendAnnotation = Group + "/suspend"
 	// ReconcileAnnotation asks for a pass now; each new value is one request.
 	ReconcileAnnotation = Group + "/reconcile"
+	// RotateAnnotation asks for a new secret (operations.rotate); each new value is one request.
+	RotateAnnotation = Group + "/rotate"
 	// ForceUpdateAnnotation asks for one update although nothing differs; each new value is one request.
 	ForceUpdateAnnotation = Group + "/force-update"
 	// ResolveAnnotation is a person's answer when the outcome of a create is unknown: "absent@<attempt>" or
@@ -25,6 +27,8 @@ const (
 	AllowReadLabel = Group + "/allow-read"
 	// OutputLabel, with the value "true", is on every Secret and ConfigMap that the operator wrote as an output.
 	OutputLabel = Group + "/output"
+	// OutputVersionAnnotation on such an object is a number that grows with each change of its values.
+	OutputVersionAnnotation = Group + "/output-version"
 	// OutputAnnotation on such an object says which create its values are from. Nobody else writes it.
 	OutputAnnotation = Group + "/output-of"
 	// AllowTokenLabel on a ServiceAccount, with the value "true", lets endpoints of its namespace send its tokens.

@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // Operations are the requests of a mapping.
 type Operations struct {
 	// Read gets one object.
@@ -17,6 +19,10 @@ type Operations struct {
 	// Delete removes the object. Without it the object is left in place when the custom resource goes.
 	// +optional
 	Delete *DeleteOperation `json:"delete,omitempty"`
+	// Rotate makes the server give the object a new secret, which only its answer shows. It is sent when annotation
+	// restmapping.dev/rotate asks for it, or after an interval, and its answer goes into outputs.
+	// +optional
+	Rotate *RotateOperation `json:"rotate,omitempty"`
 }
 
 // RequestTemplate is what every operation has.
@@ -326,4 +332,25 @@ type DeleteStep struct {
 	// BodyExpression gives the body of a request that needs one; observed is the object as read.
 	// +optional
 	BodyExpression Expression `json:"bodyExpression,omitempty"`
+}
+
+// RotateOperation makes the server give the object a new secret.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.encoding) || self.encoding != 'Raw' || (has(self.bodyExpression) && has(self.contentType))",message="rotate: encoding Raw needs bodyExpression and contentType"
+type RotateOperation struct {
+	RequestTemplate `json:",inline"`
+	// Lock is as that of an update.
+	// +optional
+	Lock Expression `json:"lock,omitempty"`
+	// +optional
+	// +kubebuilder:default=POST
+	// +kubebuilder:validation:Enum=POST;PUT;PATCH
+	Method string `json:"method,omitempty"`
+	// BodyExpression gives the body; observed is the object as read.
+	// +optional
+	BodyExpression Expression `json:"bodyExpression,omitempty"`
+	// Interval is how old a value becomes, from its create or last rotation on; from 1h. Without it, it is only rotated when
+	// the annotation asks for it.
+	// +optional
+	Interval metav1.Duration `json:"interval,omitempty"`
 }

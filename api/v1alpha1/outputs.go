@@ -29,11 +29,12 @@ type Output struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Data map[string]Expression `json:"data"`
 	// Operations is [Create] for values that only the answer to the create holds (response). They are stored before
-	// anything else is done with that answer. Without it, the values come from each look (observed).
+	// anything else is done with that answer. [Create, Rotate] takes them from the answer to a rotation, too. Without it, the
+	// values come from each look (observed).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=1
-	// +kubebuilder:validation:items:Enum=Create
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:Enum=Create;Rotate
 	Operations []FieldEvent `json:"operations,omitempty"`
 }

@@ -145,3 +145,16 @@ func afterUpdate(f Facts) Step {
 		return refused(f.Sent.Outcome)
 	}
 }
+
+// afterRotate: a rotation whose answer was lost may have been done, and its value is gone. Then another one is sent, later:
+// only the value of the last counts. The value of one that succeeded was stored before this is asked.
+func afterRotate(f Facts) Step {
+	switch f.Sent.Outcome {
+	case Success:
+		return verifyWrite(f, v1alpha1.ReasonUpdating)
+	case Ambiguous, Absent, Conflict:
+		return Step{Action: Retry}
+	default:
+		return refused(f.Sent.Outcome)
+	}
+}

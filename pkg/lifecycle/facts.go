@@ -171,6 +171,8 @@ type Facts struct {
 	EndpointChanged, IdentityChanged bool
 	// Forced tells that a person has asked for an update, whether anything differs or not, and that none was accepted since.
 	Forced bool
+	// Rotate tells that the object is to get a new secret now.
+	Rotate bool
 	// Edited tells that the custom resource was edited since the object was made, or was last seen as specified.
 	Edited bool
 	// Replacing tells that the record says that the object is being replaced, Replaced that this pass wrote down that the
@@ -289,6 +291,8 @@ const (
 	EndReplacing   Action = "EndReplacing"
 	// SendUpdate sends the update, once.
 	SendUpdate Action = "SendUpdate"
+	// SendRotate sends the request for a new secret, once, and stores what it answers with.
+	SendRotate Action = "SendRotate"
 	// SendDelete sends the delete, once.
 	SendDelete Action = "SendDelete"
 	// SendStep sends a request that makes the object ready to be deleted, once.

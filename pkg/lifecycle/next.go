@@ -106,6 +106,8 @@ func found(f Facts) Step {
 		return Step{Action: EndReplacing}
 	case f.Immutable:
 		return Step{Action: Stall, Reason: v1alpha1.ReasonImmutableFieldChanged, Message: "a field that cannot be changed after the create was changed; put it back, or delete the custom resource and create it anew"}
+	case f.Equal && !f.forces() && f.Rotate:
+		return Step{Action: SendRotate, Reason: v1alpha1.ReasonUpdating}
 	case f.Equal && !f.forces():
 		return Step{Action: Finish, Reason: v1alpha1.ReasonInSync}
 	case f.Policy.Drift == v1alpha1.DriftReport:
@@ -302,6 +304,8 @@ func afterSend(f Facts) Step {
 		return afterCreate(f)
 	case rest.Update:
 		return afterUpdate(f)
+	case rest.Rotate:
+		return afterRotate(f)
 	case rest.Delete:
 		if f.Replacing {
 			return afterReplacingDelete(f)

@@ -264,3 +264,35 @@ func TestNextAfterUpdate(t *testing.T) {
 		"a delete has no place here":          {facts(c, sentIt(Sent{Operation: rest.Delete, Outcome: Success})), retries(v1alpha1.ReasonInternalError)},
 	})
 }
+
+func rotate(f *Facts) { f.Rotate = true }
+
+// A new secret is asked for when the object is ours and as specified, and never otherwise.
+func TestRotating(t *testing.T) {
+	t.Parallel()
+	sent := func(o Outcome) func(*Facts) { return sentIt(Sent{Operation: rest.Rotate, Outcome: o}) }
+	ours := []func(*Facts){record(RecordCreated), confirmed, rotate}
+	with := func(more ...func(*Facts)) Facts { return facts(append(ours, more...)...) }
+	for name, tc := range map[string]struct {
+		facts Facts
+		want  Action
+	}{
+		"in sync":                 {with(equal), SendRotate},
+		"not asked for":           {facts(record(RecordCreated), confirmed, equal), Finish},
+		"it differs":              {with(looked(LookFound)), SendUpdate},
+		"an update is forced":     {with(equal, func(f *Facts) { f.Forced = true }), SendUpdate},
+		"only observed":           {with(equal, observeOnly), Finish},
+		"not there":               {with(looked(LookFailed)), Retry},
+		"done, not looked at":     {with(sent(Success)), Observe},
+		"done, and in sync":       {facts(record(RecordCreated), confirmed, equal, sent(Success)), Finish},
+		"its answer was lost":     {with(sent(Ambiguous)), Retry},
+		"it changed meanwhile":    {with(sent(Conflict)), Retry},
+		"refused":                 {with(sent(Rejected)), Stall},
+		"the server is busy":      {with(sent(Throttled)), Wait},
+		"the resource is deleted": {with(equal, deleting), SendDelete},
+	} {
+		if got := Next(tc.facts); got.Action != tc.want {
+			t.Errorf("%s: got %+v, want %s", name, got, tc.want)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 const maxSteps = 12
 
 var actions = []Action{
-	CheckKey, ResendCreate, SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, CheckGuard, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendDelete, Release, Finish, Wait, Retry, Stall,
+	CheckKey, ResendCreate, SendStep, KeepOperation, PollOperation, EndOperation, Observe, CheckProbe, CheckGuard, WriteIntent, SendCreate, KeepIdentity, ForgetIntent, BeginReplacing, EndReplacing, SendUpdate, SendRotate, SendDelete, Release, Finish, Wait, Retry, Stall,
 }
 
 var outcomes = []Outcome{Success, Absent, Conflict, Throttled, Unauthorized, Rejected, Waiting, Failed, NotSent, Ambiguous, Accepted}
@@ -25,7 +25,7 @@ func TestNextIsTotal(t *testing.T) {
 		f := anyFacts(t)
 		if rapid.Bool().Draw(t, "sent") {
 			f.Sent = &Sent{
-				Operation: rapid.SampledFrom([]rest.Operation{rest.Create, rest.Update, rest.Delete, rest.Read}).Draw(t, "operation"),
+				Operation: rapid.SampledFrom([]rest.Operation{rest.Create, rest.Update, rest.Delete, rest.Rotate, rest.Read}).Draw(t, "operation"),
 				Outcome:   rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
 				Kept: rapid.Bool().Draw(t, "kept"), Forgotten: rapid.Bool().Draw(t, "forgotten"), Again: rapid.Bool().Draw(t, "again"),
 			}
@@ -81,7 +81,7 @@ func (e *executor) carryOut(t *rapid.T, f *Facts, a Action) {
 		}
 	case BeginReplacing, EndReplacing:
 		f.Replacing = a == BeginReplacing
-	case SendCreate, ResendCreate, SendUpdate, SendDelete, SendStep:
+	case SendCreate, ResendCreate, SendUpdate, SendRotate, SendDelete, SendStep:
 		e.send(t, f, a)
 	case KeepOperation:
 		f.Sent.Kept = true
@@ -120,6 +120,8 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a create that was sent again and may not be: %+v", f)
 	case a == SendCreate && (last < 0 || e.done[last] != WriteIntent):
 		t.Fatalf("a create without its intent just before: %v", e.done)
+	case a == SendRotate && (f.Deleting || f.Record != RecordCreated || f.Look != LookFound || !f.Equal || f.Policy.Management == v1alpha1.ManagementObserveOnly):
+		t.Fatalf("a rotation of what is not ours, or not as specified: %+v", f)
 	case a == SendUpdate && f.Look != LookFound:
 		t.Fatalf("an update of what was not seen: %v", e.done)
 	case (a == SendDelete || a == SendStep) && f.Dependents != DependentsNone:
@@ -136,11 +138,12 @@ func (e *executor) send(t *rapid.T, f *Facts, a Action) {
 		t.Fatalf("a delete of what is not ours: %+v", f)
 	}
 	f.Sent = &Sent{
-		Operation: map[Action]rest.Operation{SendCreate: rest.Create, ResendCreate: rest.Create, SendUpdate: rest.Update, SendDelete: rest.Delete, SendStep: rest.Delete}[a],
+		Operation: map[Action]rest.Operation{SendCreate: rest.Create, ResendCreate: rest.Create, SendUpdate: rest.Update, SendRotate: rest.Rotate, SendDelete: rest.Delete, SendStep: rest.Delete}[a],
 		Step:      a == SendStep, Again: a == ResendCreate,
 		Outcome: rapid.SampledFrom(outcomes).Draw(t, "outcome"), Identified: rapid.Bool().Draw(t, "identified"),
 	}
 	f.Look, f.Intended = LookNotYet, false
+	f.Rotate = f.Rotate && f.Sent.Outcome != Success
 }
 
 func anyFacts(t *rapid.T) Facts {
@@ -178,7 +181,7 @@ func anyFacts(t *rapid.T) Facts {
 		}).Draw(t, "record"),
 		Confirmed: flag("confirmed"), EndpointChanged: flag("endpoint"), IdentityChanged: flag("identity"),
 		Answer: rapid.SampledFrom([]Answer{AnswerNone, AnswerAbsent, AnswerAdopt}).Draw(t, "answer"),
-		Edited: flag("edited"), Forced: flag("forced"), Replacing: flag("replacing"), Steady: flag("steady"),
+		Edited: flag("edited"), Rotate: flag("rotate"), Forced: flag("forced"), Replacing: flag("replacing"), Steady: flag("steady"),
 		Look: LookNotYet, Probe: ProbeNotYet, Guard: rapid.SampledFrom([]GuardState{GuardNone, GuardNotYet}).Draw(t, "guard"),
 		Stored: flag("stored"), Settled: flag("settled"), JustWritten: flag("written"), Quiet: flag("quiet"), Fenced: flag("fenced"),
 		AbsentBefore: flag("absentBefore"), JustStepped: flag("stepped"),

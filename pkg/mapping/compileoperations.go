@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/restmapping/operator/api/v1alpha1"
 	"github.com/restmapping/operator/pkg/celrules"
@@ -43,6 +44,9 @@ func (c *compiler) compileOperations() {
 	if o.Delete != nil {
 		c.compileDelete(o.Delete)
 	}
+	if o.Rotate != nil {
+		c.compileRotate(o.Rotate)
+	}
 }
 
 func (c *compiler) compileRead(o *v1alpha1.ReadOperation) {
@@ -80,6 +84,23 @@ func (c *compiler) compileUpdate(o *v1alpha1.UpdateOperation) {
 	plan.selected = c.compile(o.Select, plan.field+".select", celrules.AnyResult, c.responseVariables(plan.operation)...)
 	plan.async = c.async(o.Async, plan)
 }
+
+func (c *compiler) compileRotate(o *v1alpha1.RotateOperation) {
+	plan := c.template(rest.Rotate, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)
+	c.lock(plan, o.Lock)
+	c.method(plan, o.Method, http.MethodPost, http.MethodPost, http.MethodPut, http.MethodPatch)
+	c.bodyFrom(plan, o.BodyExpression, c.requestVariables(plan.operation, celrules.Observed, celrules.ObservedHeaders)...)
+	c.program.rotateEvery = o.Interval.Duration
+	if every := c.program.rotateEvery; every != 0 && every < minRotation {
+		c.fail(plan.field+".interval", "a value is kept for %s at least", minRotation)
+	}
+	if !slices.ContainsFunc(c.spec.Outputs, func(o v1alpha1.Output) bool { return slices.Contains(o.Operations, v1alpha1.OnRotate) }) {
+		c.fail(plan.field, "nothing takes the new value; add an output with operations: [Create, Rotate]")
+	}
+}
+
+// minRotation bounds how often a value is rotated.
+const minRotation = time.Hour
 
 func (c *compiler) compileDelete(o *v1alpha1.DeleteOperation) {
 	plan := c.template(rest.Delete, &o.RequestTemplate, celrules.Observed, celrules.ObservedHeaders)

@@ -20,6 +20,8 @@ type outputPlan struct {
 	object *expression
 	// onCreate tells that only the answer to the create holds the values.
 	onCreate bool
+	// onRotate tells that the answer to a rotation holds new ones.
+	onRotate bool
 	data     []outputValue
 }
 
@@ -42,7 +44,8 @@ func (c *compiler) compileOutputs() {
 		seen[output.Name] = true
 		plan := outputPlan{
 			field: field, name: output.Name, kind: output.Kind, onCreate: slices.Contains(output.Operations, v1alpha1.OnCreate),
-			object: c.compile(output.NameExpression, field+".nameExpression", celrules.StringResult, celrules.Self),
+			onRotate: slices.Contains(output.Operations, v1alpha1.OnRotate),
+			object:   c.compile(output.NameExpression, field+".nameExpression", celrules.StringResult, celrules.Self),
 		}
 		c.refuseStatus(plan.object)
 		source := celrules.Observed
@@ -61,6 +64,16 @@ func (c *compiler) compileOutputs() {
 	}
 }
 
+// checkRotated: the first value is that of a create, and something must give the others.
+func (c *compiler) checkRotated(output v1alpha1.Output, field string) {
+	if c.spec.Operations.Rotate == nil {
+		c.fail(field+".operations", "the values are those of a rotation, and the mapping has no operations.rotate")
+	}
+	if !slices.Contains(output.Operations, v1alpha1.OnCreate) {
+		c.fail(field+".operations", "Rotate goes together with Create, whose answer holds the first value")
+	}
+}
+
 func (c *compiler) checkOutput(output v1alpha1.Output, field string) {
 	if len(validation.IsDNS1123Label(output.Name)) > 0 {
 		c.fail(field+".name", "a name holds lower-case letters, digits and '-', and begins and ends with a letter or digit")
@@ -72,9 +85,12 @@ func (c *compiler) checkOutput(output v1alpha1.Output, field string) {
 		c.fail(field+".data", "give at least one key")
 	}
 	for _, operation := range output.Operations {
-		if operation != v1alpha1.OnCreate {
-			c.fail(field+".operations", "only Create can be named here; without operations the values come from each look")
+		if operation != v1alpha1.OnCreate && operation != v1alpha1.OnRotate {
+			c.fail(field+".operations", "only Create and Rotate can be named here; without operations the values come from each look")
 		}
+	}
+	if slices.Contains(output.Operations, v1alpha1.OnRotate) {
+		c.checkRotated(output, field)
 	}
 	if slices.Contains(output.Operations, v1alpha1.OnCreate) && c.program.operations[rest.Create] == nil {
 		c.fail(field+".operations", "the values are those of a create, and the mapping has no operations.create")

@@ -86,7 +86,7 @@ func (c *compiler) compileOutcomes() {
 }
 
 func operations() []rest.Operation {
-	return []rest.Operation{rest.Read, rest.List, rest.Create, rest.Update, rest.Delete}
+	return []rest.Operation{rest.Read, rest.List, rest.Create, rest.Update, rest.Delete, rest.Rotate}
 }
 
 func outcomes() []v1alpha1.OutcomeName {

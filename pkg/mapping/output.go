@@ -19,6 +19,8 @@ type Output struct {
 	Kind v1alpha1.OutputKind
 	// OnCreate tells that only the answer to the create holds the values.
 	OnCreate bool
+	// OnRotate tells that the answer to a rotation holds new ones.
+	OnRotate bool
 	// Keys are those that the mapping declares, sorted.
 	Keys []string
 
@@ -30,7 +32,7 @@ func (p *Program) Outputs() []Output {
 	outputs := make([]Output, len(p.outputs))
 	for i := range p.outputs {
 		plan := &p.outputs[i]
-		outputs[i] = Output{Name: plan.name, Kind: plan.kind, OnCreate: plan.onCreate, plan: plan}
+		outputs[i] = Output{Name: plan.name, Kind: plan.kind, OnCreate: plan.onCreate, OnRotate: plan.onRotate, plan: plan}
 		for _, value := range plan.data {
 			outputs[i].Keys = append(outputs[i].Keys, value.key)
 		}
@@ -64,7 +66,7 @@ func checkedName(field, name string) (string, error) {
 	return name, nil
 }
 
-// CreatedData gives the values of an output that only the answer to the create holds. Those that could be found are given
+// CreatedData gives the values of an output that only the answer to the create, or to a rotation, holds. Those that could be found are given
 // together with the error about the others: nothing of that answer can be asked for again.
 func (s *Pass) CreatedData(ctx context.Context, output Output, resp *rest.Response) (map[string]string, error) {
 	return s.outputData(ctx, output, responseVariable(resp))

@@ -42,7 +42,7 @@ func TestCompileRefusesOutputs(t *testing.T) {
 		"no data":                        {v1alpha1.Output{}, "spec.outputs[0].data", "at least one"},
 		"another kind":                   {v1alpha1.Output{Kind: "Pod", Data: data("a", "'x'")}, "spec.outputs[0].kind", "Secret or ConfigMap"},
 		"a bad name":                     {v1alpha1.Output{Name: "A_b", Data: data("a", "'x'")}, "spec.outputs[0].name", "lower-case"},
-		"updates":                        {v1alpha1.Output{Data: data("a", "'x'"), Operations: []v1alpha1.FieldEvent{v1alpha1.OnUpdate}}, "spec.outputs[0].operations", "only Create"},
+		"updates":                        {v1alpha1.Output{Data: data("a", "'x'"), Operations: []v1alpha1.FieldEvent{v1alpha1.OnUpdate}}, "spec.outputs[0].operations", "only Create and Rotate"},
 		"a name out of the status":       {v1alpha1.Output{NameExpression: "self.status.url", Data: data("a", "'x'")}, "spec.outputs[0].nameExpression", "self.status"},
 		"a name from the server":         {v1alpha1.Output{NameExpression: "observed.name", Data: data("a", "'x'")}, "spec.outputs[0].nameExpression", "observed"},
 	}

@@ -31,6 +31,8 @@ type Program struct {
 	rules       []rulePlan
 	outcomes    []outcomePlan
 	outputs     []outputPlan
+	// rotateEvery is zero where a rotation is only asked for.
+	rotateEvery time.Duration
 	// sensitive are the places in the server's answers that are shown nowhere.
 	sensitive marks
 
@@ -224,6 +226,9 @@ func (p *Program) CreateSafety() (v1alpha1.CreateSafety, string) { return p.safe
 
 // Supports tells whether the mapping declares an operation.
 func (p *Program) Supports(operation rest.Operation) bool { return p.operations[operation] != nil }
+
+// RotateEvery is how old a value becomes before it is rotated; zero for no limit.
+func (p *Program) RotateEvery() time.Duration { return p.rotateEvery }
 
 // HasAssignedIdentifiers tells whether the server chooses part of the object's identity.
 func (p *Program) HasAssignedIdentifiers() bool {

@@ -38,6 +38,15 @@ func (s *Pass) UpdateRequest(ctx context.Context, observed any) (rest.Request, e
 	return s.request(ctx, plan, observed)
 }
 
+// RotateRequest builds the request that makes the server give the object a new secret.
+func (s *Pass) RotateRequest(ctx context.Context, observed any) (rest.Request, error) {
+	plan, err := s.plan(rest.Rotate)
+	if err != nil {
+		return rest.Request{}, err
+	}
+	return s.request(ctx, plan, observed)
+}
+
 // DeleteRequest builds the request that removes the object. observed is nil when it was not read.
 func (s *Pass) DeleteRequest(ctx context.Context, observed any) (rest.Request, error) {
 	plan, err := s.plan(rest.Delete)

@@ -16,13 +16,15 @@ const (
 	Create Operation = "Create"
 	Update Operation = "Update"
 	Delete Operation = "Delete"
+	// Rotate makes the server give the object a new secret.
+	Rotate Operation = "Rotate"
 	Probe  Operation = "Probe"
 	// Poll asks how far an operation has come that the server has accepted.
 	Poll Operation = "Poll"
 )
 
 // Mutating reports whether a request of this operation may change something outside.
-func (o Operation) Mutating() bool { return o == Create || o == Update || o == Delete }
+func (o Operation) Mutating() bool { return o == Create || o == Update || o == Delete || o == Rotate }
 
 // Parameter is one header or query parameter. Order is kept; a name may stand more than once.
 type Parameter struct {

@@ -3,6 +3,7 @@ package outputs
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,7 +96,7 @@ func fresh(ref Ref, c Content) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: ref.Namespace, Name: ref.Name,
 		Labels:          map[string]string{v1alpha1.OutputLabel: "true"},
-		Annotations:     map[string]string{v1alpha1.OutputAnnotation: c.Note},
+		Annotations:     map[string]string{v1alpha1.OutputAnnotation: c.Note, v1alpha1.OutputVersionAnnotation: "1"},
 		OwnerReferences: []metav1.OwnerReference{c.Owner},
 	}
 }
@@ -112,7 +113,20 @@ func updated(was *Object, c Content) metav1.ObjectMeta {
 		meta.Annotations = map[string]string{}
 	}
 	meta.Labels[v1alpha1.OutputLabel], meta.Annotations[v1alpha1.OutputAnnotation] = "true", c.Note
+	meta.Annotations[v1alpha1.OutputVersionAnnotation] = nextVersion(was, c)
 	return meta
+}
+
+// nextVersion is a number that grows when the values change.
+func nextVersion(was *Object, c Content) string {
+	version, err := strconv.Atoi(was.meta.Annotations[v1alpha1.OutputVersionAnnotation])
+	if err != nil || version < 1 {
+		version = 1 // written by a person, or by a version without it
+	}
+	if !maps.Equal(was.Data, c.Data) {
+		version++
+	}
+	return strconv.Itoa(version)
 }
 
 func bytes(data map[string]string) map[string][]byte {

@@ -151,3 +151,29 @@ func TestWhatOthersDoIsTold(t *testing.T) {
 		})
 	}
 }
+
+// The version grows with each change of the values, and with nothing else.
+func TestTheVersionFollowsTheValues(t *testing.T) {
+	t.Parallel()
+	object := func(version string, data map[string]string) *Object {
+		return &Object{Data: data, meta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.OutputVersionAnnotation: version}}}
+	}
+	for name, tc := range map[string]struct {
+		was  *Object
+		data map[string]string
+		want string
+	}{
+		"the same":          {object("7", map[string]string{"a": "1"}), map[string]string{"a": "1"}, "7"},
+		"another value":     {object("7", map[string]string{"a": "1"}), map[string]string{"a": "2"}, "8"},
+		"another key":       {object("7", map[string]string{"a": "1"}), map[string]string{"a": "1", "b": "1"}, "8"},
+		"no version yet":    {object("", nil), map[string]string{"a": "1"}, "2"},
+		"a person's number": {object("-4", nil), nil, "1"},
+	} {
+		if got := updated(tc.was, Content{Data: tc.data}).Annotations[v1alpha1.OutputVersionAnnotation]; got != tc.want {
+			t.Errorf("%s: version %s, want %s", name, got, tc.want)
+		}
+	}
+	if got := fresh(Ref{}, Content{}).Annotations[v1alpha1.OutputVersionAnnotation]; got != "1" {
+		t.Errorf("a new one has version %s", got)
+	}
+}

@@ -283,6 +283,7 @@ func (u *run) see(ctx context.Context, observed any) *lifecycle.Step {
 	if stop := u.findStep(ctx); stop != nil {
 		return stop
 	}
+	u.noteRotation(ctx)
 	u.noteDrift()
 	m := u.mem
 	m.seenSince, m.absentAt, m.failures, m.goodAt = true, noTime, 0, u.Clock.Now()

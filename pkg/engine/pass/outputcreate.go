@@ -3,6 +3,8 @@ package pass
 import (
 	"context"
 	"errors"
+	"maps"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -67,34 +69,43 @@ func (u *run) storeCreated(ctx context.Context, resp *rest.Response) {
 		if err != nil {
 			u.Events.Warning(u.obj, v1alpha1.ReasonExpressionFailed, string(rest.Create), u.redact(err.Error()))
 		}
-		if err := u.storeOne(ctx, output, data); err != nil {
+		if err := u.storeOne(ctx, output, data, false); err != nil {
 			u.Events.Warning(u.obj, v1alpha1.ReasonOutputNotWritten, string(rest.Create), u.redact(err.Error()))
 		}
 	}
 	failpoint("after-output-before-record")
 }
 
-func (u *run) storeOne(ctx context.Context, output mapping.Output, data map[string]string) error {
+// storeOne writes the values of an output. over keeps those that the answer does not hold.
+func (u *run) storeOne(ctx context.Context, output mapping.Output, data map[string]string, over bool) error {
 	ref, err := u.outputRef(ctx, output)
 	if err != nil {
 		return err
 	}
-	note := outputNote{Attempt: u.record.Attempt, Made: true, Identifiers: u.ids}
+	note := outputNote{Attempt: u.record.Attempt, Made: true, Identifiers: u.ids, Rotated: u.rotationWish(), At: u.Clock.Now().UTC().Truncate(time.Second)}
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, keepPause, keepTime, true, func(ctx context.Context) (bool, error) {
-		last = u.storeOnce(ctx, output, ref, data, note)
+		last = u.storeOnce(ctx, output, ref, data, note, over)
 		return last == nil || hopeless(last), nil
 	})
 	return errors.Join(err, last)
 }
 
-func (u *run) storeOnce(ctx context.Context, output mapping.Output, ref outputs.Ref, data map[string]string, note outputNote) error {
+func (u *run) storeOnce(ctx context.Context, output mapping.Output, ref outputs.Ref, data map[string]string, note outputNote, over bool) error {
 	live, err := u.Outputs.Get(ctx, ref)
 	if err != nil {
 		return err
 	}
 	if live != nil && live.Controller != u.obj.GetUID() {
 		return errForeignOutput
+	}
+	if over && live != nil {
+		former := maps.Clone(live.Data)
+		if former == nil {
+			former = map[string]string{}
+		}
+		maps.Copy(former, data)
+		data = former
 	}
 	written, err := u.putOutput(ctx, ref, live, data, note)
 	if err != nil {

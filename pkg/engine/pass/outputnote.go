@@ -3,6 +3,7 @@ package pass
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 
@@ -17,7 +18,10 @@ type outputNote struct {
 	// Made tells that the values are from the answer to this attempt, Identifiers what it made.
 	Made        bool              `json:"made,omitempty"`
 	Identifiers map[string]string `json:"ids,omitempty"`
-	Write       string            `json:"write"`
+	// Rotated is a hash of the last request for a rotation that these values answer, At when they were stored.
+	Rotated string    `json:"rotated,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+	Write   string    `json:"write"`
 	// MAC is the signature over all of the above, the custom resource and the object that the note stands on.
 	MAC string `json:"mac,omitempty"`
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,9 @@ type outputMemory struct {
 	version string
 	sum     [sha256.Size]byte
 	lost    *outputProblem
+	// rotated and at are the note's.
+	rotated string
+	at      time.Time
 }
 
 // outputProblem is why an output is not as it should be. Stalled tells that a person must act.
@@ -134,10 +138,11 @@ func (u *run) checkCreated(ctx context.Context, output mapping.Output, ref outpu
 	}
 	if live == nil || !live.Labelled || readNote(live).Attempt != attempt {
 		var data map[string]string
+		note := outputNote{Attempt: attempt}
 		if live != nil && readNote(live).Attempt == attempt {
-			data = live.Data
+			data, note = live.Data, readNote(live)
 		}
-		written, err := u.putOutput(ctx, ref, live, data, outputNote{Attempt: attempt})
+		written, err := u.putOutput(ctx, ref, live, data, note)
 		if err != nil {
 			return u.outputFailed(ref, err)
 		}
@@ -194,7 +199,8 @@ func (u *run) rememberOutput(ref outputs.Ref, object *outputs.Object, lost *outp
 	if u.mem.outputs == nil {
 		u.mem.outputs = map[outputs.Ref]outputMemory{}
 	}
-	u.mem.outputs[ref] = outputMemory{version: object.Version, sum: u.sumOf(object.Data), lost: lost}
+	note := readNote(object)
+	u.mem.outputs[ref] = outputMemory{version: object.Version, sum: u.sumOf(object.Data), lost: lost, rotated: note.Rotated, at: note.At}
 }
 
 // sumOf is a keyed hash, so that no value can be guessed from what is remembered.

@@ -156,7 +156,7 @@ func (u *run) loop(ctx context.Context) lifecycle.Step {
 func needsEndpoint(step lifecycle.Step) bool {
 	switch step.Action {
 	case lifecycle.Observe, lifecycle.CheckProbe, lifecycle.WriteIntent, lifecycle.SendCreate, lifecycle.CheckKey, lifecycle.ResendCreate,
-		lifecycle.SendUpdate, lifecycle.SendDelete, lifecycle.KeepIdentity,
+		lifecycle.SendUpdate, lifecycle.SendRotate, lifecycle.SendDelete, lifecycle.KeepIdentity,
 		lifecycle.SendStep, lifecycle.KeepOperation, lifecycle.PollOperation, lifecycle.EndOperation:
 		return true
 	default:
@@ -223,6 +223,8 @@ func (u *run) change(ctx context.Context, step lifecycle.Step) *lifecycle.Step {
 		return u.noteReplacing(ctx, step.Action == lifecycle.BeginReplacing)
 	case lifecycle.SendUpdate:
 		return u.sendUpdate(ctx)
+	case lifecycle.SendRotate:
+		return u.sendRotate(ctx)
 	case lifecycle.SendDelete:
 		return u.sendDelete(ctx)
 	case lifecycle.SendStep:
