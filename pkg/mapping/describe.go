@@ -83,7 +83,7 @@ func (p *Program) describeProgram() Description {
 	for _, reference := range p.ReferenceKinds() {
 		d.References = append(d.References, reference.Input+": "+reference.Kind+"."+reference.Group)
 	}
-	for _, operation := range []rest.Operation{rest.Read, rest.List, rest.Create, rest.Update, rest.Delete} {
+	for _, operation := range []rest.Operation{rest.Read, rest.List, rest.Create, rest.Update, rest.Rotate, rest.Delete} {
 		if plan := p.operations[operation]; plan != nil {
 			d.Operations = append(d.Operations, plan.describe())
 		}

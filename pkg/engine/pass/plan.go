@@ -129,7 +129,7 @@ func (u *run) prospect(step lifecycle.Step) prospect {
 		return does(string(rest.Delete))
 	case lifecycle.KeepIdentity:
 		return does(PlanAdopt)
-	case lifecycle.Finish, lifecycle.Release: // what is let go stays outside as it is
+	case lifecycle.Finish, lifecycle.Release, lifecycle.SendRotate: // what is let go stays outside as it is; secrets rotate by their own time
 		return prospect{does: u.foreseen}
 	case lifecycle.Stall:
 		return u.stopped(step)
