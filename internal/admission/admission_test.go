@@ -112,10 +112,11 @@ func TestEndpoints(t *testing.T) {
 		change func(*v1alpha1.EndpointSpec)
 		field  string
 	}{
-		"it is fine":      {func(*v1alpha1.EndpointSpec) {}, ""},
-		"no host":         {func(s *v1alpha1.EndpointSpec) { s.BaseURL = "https://" }, "spec.baseURL"},
-		"a query":         {func(s *v1alpha1.EndpointSpec) { s.BaseURL += "?a=b" }, "spec.baseURL"},
-		"no certificates": {func(s *v1alpha1.EndpointSpec) { s.TLS = &v1alpha1.TLS{CABundle: "nonsense"} }, "spec.tls"},
+		"it is fine":                     {func(*v1alpha1.EndpointSpec) {}, ""},
+		"no host":                        {func(s *v1alpha1.EndpointSpec) { s.BaseURL = "https://" }, "spec.baseURL"},
+		"a query":                        {func(s *v1alpha1.EndpointSpec) { s.BaseURL += "?a=b" }, "spec.baseURL"},
+		"an address that may be allowed": {func(s *v1alpha1.EndpointSpec) { s.BaseURL = "http://127.0.0.1:8080" }, ""},
+		"no certificates":                {func(s *v1alpha1.EndpointSpec) { s.TLS = &v1alpha1.TLS{CABundle: "nonsense"} }, "spec.tls"},
 		"a header that is the client's own": {
 			func(s *v1alpha1.EndpointSpec) { s.Headers = []v1alpha1.NamedValue{{Name: "Host", Value: "x"}} }, "spec.headers",
 		},

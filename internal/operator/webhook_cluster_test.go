@@ -68,7 +68,7 @@ func TestAdmission(t *testing.T) {
 	cluster := "apiVersion: restmapping.dev/v1alpha1\nkind: ClusterRestEndpoint\nmetadata: {name: shared}\nspec: {baseURL: %q, tls: {caBundle: nonsense}}\n"
 	a.refused(fmt.Sprintf(cluster, "https://api.example.com"), "spec.tls")
 
-	a.rules()
+	unanswered := a.rules()
 	for _, name := range []string{kind.GVR.Resource, undefined.GVR.Resource} {
 		if err := l.Client.Resource(lab.MappingGVR).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -81,11 +81,12 @@ func TestAdmission(t *testing.T) {
 			return "it is still there"
 		})
 	}
+	unanswered()
 }
 
 // rules: a custom resource that breaks the rules of its mapping is refused, and whatever the operator or a deletion does to one
-// that is stored is not, also where nobody is refused because nobody answers.
-func (a admissionTest) rules() {
+// that is stored is not. What it gives is for the end, when nobody answers any more.
+func (a admissionTest) rules() (unanswered func()) {
 	a.Helper()
 	server := a.lab.NewServer([]restfake.Collection{upsertThings})
 	kind := a.lab.NewKind("")
@@ -104,7 +105,7 @@ func (a admissionTest) rules() {
 	a.refused(thing("one", 8), "a thing is smaller than five")
 	a.accepted(thing("one", 3))
 
-	// What was stored before it broke a rule can be labelled no more than it can be changed, but it can go.
+	// What was stored before a rule came that it breaks can be annotated, and can go.
 	kind.Mapping(strings.Replace(ruled, "self.spec.size < 5", "self.spec.size < 3", 1))
 	a.lab.Eventually("the rule holds", func() string {
 		if err := a.apply(thing("two", 4)); err == nil {
@@ -117,14 +118,15 @@ func (a admissionTest) rules() {
 	kind.Patch("one", `{"metadata":{"annotations":{"example.com/note":"x"}}}`)
 	kind.Delete("one")
 	kind.Gone("one")
-	a.lab.Stop()
-	if err := a.apply(thing("three", 1)); err == nil {
-		a.Error("nobody answers, and with failurePolicy Fail it is stored")
+	return func() {
+		a.lab.Stop()
+		if err := a.apply(thing("three", 1)); err == nil {
+			a.Error("nobody answers, and with failurePolicy Fail it is stored")
+		}
+		kind.Patch("before", `{"metadata":{"finalizers":null}}`)
+		kind.Delete("before")
+		kind.Gone("before")
 	}
-	kind.Patch("before", `{"metadata":{"finalizers":null}}`)
-	kind.Delete("before")
-	a.lab.Start()
-	kind.Gone("before")
 }
 
 // applyWebhook applies what the chart has for the webhook, with an address of this process in place of the Service.
