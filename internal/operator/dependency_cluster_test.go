@@ -134,7 +134,7 @@ func changedParent(t *testing.T, l *lab.Lab) {
 
 func changedOutput(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	l.Apply("%s", outputRights)
+	grantOutputs(t, l)
 	server := l.NewServer([]restfake.Collection{upsertThings})
 	kind := l.NewKind("")
 	kind.Endpoint(server.URL, "  timeout: 5s")

@@ -3,6 +3,7 @@
 package operator_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -44,6 +45,21 @@ subjects: [{kind: ServiceAccount, name: restmapping-operator, namespace: restmap
 
 var configMapGVR = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
+// grantOutputs gives the operator the rights that outputs need, until the test has ended: others expect them to be missing.
+func grantOutputs(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	l.Apply("%s", outputRights)
+	ctx := context.WithoutCancel(t.Context())
+	t.Cleanup(func() {
+		for _, resource := range []string{"clusterrolebindings", "clusterroles"} {
+			gvr := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
+			if err := l.Client.Resource(gvr).Delete(ctx, "lab-outputs", metav1.DeleteOptions{}); err != nil {
+				t.Errorf("take the rights for outputs away: %v", err)
+			}
+		}
+	})
+}
+
 // TestOutputs goes through the life of outputs on a real API server: without the rights nothing is made and the mapping
 // names the rule; with them the values are there, are put back where that can be done, cost nothing while nothing changes,
 // and are nowhere else.
@@ -62,13 +78,7 @@ func TestOutputs(t *testing.T) {
 		}
 	}
 	kind.Create("one", "{size: 3}")
-	l.Apply("%s", outputRights)
-	t.Cleanup(func() {
-		for _, resource := range []string{"clusterrolebindings", "clusterroles"} {
-			gvr := schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource}
-			_ = l.Client.Resource(gvr).Delete(t.Context(), "lab-outputs", metav1.DeleteOptions{})
-		}
-	})
+	grantOutputs(t, l)
 	kind.MappingCondition("Ready", "True", "Serving")
 	kind.Ready("one")
 	o := outputTest{t, l, kind}
