@@ -196,7 +196,8 @@ spec:
 	s.Kubectl("apply", "-f", "mappings/gitea/rbac.yaml")
 	s.Ready("restendpoint/gitea")
 	plurals := map[string]string{"organization": "organizations", "repository": "repositories", "webhook": "webhooks"}
-	for kind, plural := range plurals {
+	for _, kind := range []string{"organization", "repository", "webhook"} { // a kind is there before those that refer to it
+		plural := plurals[kind]
 		s.Kubectl("apply", "-f", filepath.Join("mappings", "gitea", kind, "crd.yaml"))
 		s.Kubectl("wait", "--for=condition=Established", "crd/"+plural+".gitea.example.com", "--timeout=60s")
 		s.Apply("%s", strings.Replace(mappingText(t, s, "gitea", kind), "sync: {interval: 2s}",
